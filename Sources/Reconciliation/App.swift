@@ -8,18 +8,18 @@ public struct App: Hashable, Sendable {
     public let grace: Grace
     /// Purchases before this moment are not this job's: they were settled before it was installed.
     public let since: Date?
-    /// Where the app sells (ISO 3166-1 alpha-3); empty when it does not say.
+    /// Where the app sells (ISO 3166-1 alpha-3); empty if the configuration does not say.
     public let storefronts: Set<String>
     /// Whether the app's server takes Apple's notifications (App Store Server Notifications V2).
     public let takesNotifications: Bool
     /// How the app's server delivers, as far as the configuration says.
     public let delivery: [ProductType: DeliveryMode]
-    /// Whether the app's server delivers what the night found, without the customer.
+    /// Which of the night's findings the app's server delivers without the customer.
     public var redelivery = RedeliveryMode.never
-    /// From where on its figures are told of before everything else.
+    /// The values from which on its figures are reported first.
     public var thresholds = Thresholds()
 
-    /// - Parameter delivery: where it says nothing of a type, what the app's server did so far tells.
+    /// - Parameter delivery: for a type that it leaves out, what the app's server did so far decides.
     public init(
         bundleID: BundleID, environment: Environment, grace: Grace, since: Date?, storefronts: Set<String> = [],
         takesNotifications: Bool = true, delivery: [ProductType: DeliveryMode] = DeliveryMode.allClaimed

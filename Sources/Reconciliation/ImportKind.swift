@@ -11,7 +11,7 @@ public enum ImportKind: String, CaseIterable, Sendable {
     /// What the apps sell.
     case products
 
-    /// Whether it tells what was delivered: without it nobody knows what is lost.
+    /// Whether it tells what was delivered. Without it nobody knows what is lost.
     public var tellsOfDeliveries: Bool {
         switch self {
         case .delivered, .entitlements: true

@@ -49,7 +49,7 @@ private struct SnakeKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
 
-    /// From a name of this program's, which is ASCII: a case has some forty.
+    /// Converts a name of this program's, which is ASCII. This has to be fast: a case has some forty.
     init(_ camel: String) {
         var text: [UInt8] = []
         text.reserveCapacity(camel.utf8.count + 4)

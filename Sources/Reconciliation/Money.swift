@@ -2,7 +2,7 @@
 public struct CurrencyCode: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
     public let text: String
 
-    /// The code, or `nil` when the text is not three capital letters.
+    /// The code, or `nil` if the text is not three capital letters.
     public init?(_ text: String) {
         guard text.utf8.count == 3, text.utf8.allSatisfy({ $0 >= 0x41 && $0 <= 0x5A }) else { return nil }
         self.text = text
@@ -18,8 +18,8 @@ public struct Money: Hashable, Sendable, Codable {
     public let milliunits: Int64
     public let currency: CurrencyCode
 
-    /// More than anybody pays for a purchase, in any currency: what lies beyond is a mistake, and a few of such amounts
-    /// would have a sum that PostgreSQL can't hold.
+    /// More than anybody pays for a purchase, in any currency. Anything above is a mistake, and PostgreSQL could not
+    /// hold the sum of a few such amounts.
     public static let most: Int64 = 1_000_000_000_000_000
 
     public init(milliunits: Int64, currency: CurrencyCode) {
@@ -29,8 +29,8 @@ public struct Money: Hashable, Sendable, Codable {
 }
 
 extension Money: CustomStringConvertible {
-    /// With the decimals that its currency has (ISO 4217), exactly: money is never rounded away, and where it is finer than
-    /// the currency's unit, all of it is shown.
+    /// The exact amount with the decimals of its currency (ISO 4217). It is never rounded: an amount finer than the
+    /// currency's unit is shown in full.
     public var amount: String {
         let decimals = currency.decimals
         let fraction = String(milliunits.magnitude % 1000 + 1000).dropFirst()

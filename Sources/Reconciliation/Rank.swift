@@ -1,4 +1,4 @@
 extension CaseIterable where Self: Equatable, AllCases == [Self] {
-    /// Its place in the list, by which the words of a list are put in order.
+    /// The value's position in the list of all, by which values are ordered.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
 }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// How customers of an app are asked about again.
 public struct Reasking: Hashable, Sendable {
-    /// Those are, who bought or uploaded something in the last so many seconds.
+    /// Seconds; customers who bought or uploaded nothing for longer are not asked about.
     public let window: TimeInterval
     /// Seconds from one question about a customer to the next.
     public let interval: TimeInterval
@@ -12,6 +12,6 @@ public struct Reasking: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// Who was not seen since then is not asked about at that moment.
+    /// The beginning of the window at a moment: customers who were not seen since are not asked about then.
     public func windowStart(at now: Date) -> Date { now - window }
 }

@@ -5,8 +5,8 @@ public struct TextID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, Cus
     /// The id as Apple wrote it.
     public let text: String
 
-    /// The id, or `nil` when the text is empty, longer than `Kind.longest` bytes, or holds anything but
-    /// visible ASCII: no id of Apple's does, and such text must not travel as one.
+    /// The id, or `nil` if the text is empty, longer than `Kind.longest` bytes, or holds anything but visible ASCII: no
+    /// id of Apple's does, and such text must not travel as one.
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Kind.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { return nil }
@@ -28,7 +28,7 @@ public struct TextID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, Cus
 
     public var description: String { text }
 
-    /// As one word of a command that is shown to be copied: an id may hold what a shell would run.
+    /// The id as one word of a command that is shown to be copied: an id may hold what a shell would run.
     public var shellWord: String {
         let plain = text.utf8.allSatisfy { byte in
             switch byte {
@@ -40,7 +40,7 @@ public struct TextID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, Cus
         return plain ? text : "'\(text.replacing("'", with: "'\\''"))'"
     }
 
-    /// Byte order, which is PostgreSQL's collation "C": that of strings where all is ASCII.
+    /// Compares in byte order, which is PostgreSQL's collation "C" and, for ASCII, that of strings.
     public static func < (a: TextID, b: TextID) -> Bool {
         a.text < b.text
     }

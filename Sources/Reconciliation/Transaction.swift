@@ -3,7 +3,7 @@ public import Foundation
 /// One purchase, as Apple described it: one entry of `in_app` or `latest_receipt_info`, or one signed transaction.
 public struct Transaction: Hashable, Sendable {
     public var id: TransactionID
-    /// The first purchase that this one renews or restores; its own id where it is the first.
+    /// The first purchase that this one renews or restores; its own id if it is the first.
     public var originalID: TransactionID
     public var productID: ProductID
     public var quantity: Int
@@ -24,7 +24,7 @@ public struct Transaction: Hashable, Sendable {
     public var isTrial: Bool
     /// Replaced by an upgrade within its subscription group: the upgrade is what is owed.
     public var isUpgraded: Bool
-    /// `web_order_line_item_id`: of a subscription the period, which keeps it when it is restored.
+    /// `web_order_line_item_id`: the period of a subscription, which keeps it when it is restored.
     public var webOrderLineItemID: String?
     public var appAccountToken: String?
     /// Apple's id for the customer's account in this app; only signed transactions say it. Values that changed within one
@@ -33,7 +33,7 @@ public struct Transaction: Hashable, Sendable {
     public var price: Money?
     /// The App Store's country, ISO 3166-1 alpha-3.
     public var storefront: String?
-    /// The product's type where Apple told it (a signed transaction does, `verifyReceipt` does not).
+    /// The product's type if Apple told it (a signed transaction does, `verifyReceipt` does not).
     public var productType: ProductType?
 
     public init(

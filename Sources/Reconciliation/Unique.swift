@@ -1,5 +1,5 @@
 extension Array {
-    /// Of the elements with the same key the first, in their order.
+    /// The first of the elements with each key, in their order.
     package func unique<Key: Hashable>(by key: (Element) -> Key) -> [Element] {
         var seen: Set<Key> = []
         return filter { seen.insert(key($0)).inserted }

@@ -4,7 +4,7 @@ public struct Assessment: Hashable, Sendable {
     /// In the order in which support staff should read them.
     public let reasons: [Reason]
     public let owner: Owner
-    /// Everyone whom anything speaks for, and what; the likeliest first.
+    /// Every user for whom there is evidence, and that evidence; the likeliest first.
     public let candidates: [OwnerCandidate]
     /// The app's own orders that it may pay for, the likeliest first.
     public let orderIDs: [String]
@@ -24,7 +24,7 @@ public struct Assessment: Hashable, Sendable {
 }
 
 extension Assessment {
-    /// Who may have bought it, the likeliest first: also those who are not named as its owner, for that is too uncertain.
+    /// The users who may have bought it, the likeliest first, even if they are too uncertain to be named as its owner.
     public var usersToAsk: [String] { owner.candidates.isEmpty ? candidates.map(\.userID) : owner.candidates }
 }
 

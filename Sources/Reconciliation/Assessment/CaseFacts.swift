@@ -2,13 +2,13 @@ public import Foundation
 
 /// Everything that is known of one white transaction past its grace, as the assessment reads it.
 public struct CaseFacts: Hashable, Sendable {
-    /// Whether no user's receipt held it, nor was uploaded for it: at most Apple told of it when it was asked about one.
+    /// Whether no user's receipt held it or was uploaded for it. At most, Apple told of it when asked about one.
     public var wasHandedInByNobody: Bool {
         sightings.allSatisfy { $0.userID == nil || !($0.isInReceipt || $0.isNamed) }
     }
 
-    /// So many sightings, mentions and claims are looked at, and so many orders of a user and product: one client can
-    /// make thousands of each, and a night must not crawl for it.
+    /// The most sightings, mentions and claims that are looked at, and the most orders of a user and product. One
+    /// client can make thousands of each, and a night must not crawl for it.
     public static let most = 100
 
     public var key: TransactionKey
@@ -28,13 +28,14 @@ public struct CaseFacts: Hashable, Sendable {
     public var claims: [ClaimAttempt]
     /// Seconds since the purchase.
     public var age: TimeInterval
-    /// The app's own orders that may be what it pays for and that nothing was delivered for.
+    /// The app's own orders that it may pay for and for which nothing was delivered.
     public var orders: [Order]
-    /// To whom other purchases of the same receipts were delivered.
+    /// The users to whom other purchases of the same receipts were delivered.
     public var companions: [String]
-    /// For whom the support desk adopted it by what Apple signed.
+    /// The user for whom the support desk adopted it by what Apple signed.
     public var adoptedFor: String?
-    /// To whom other purchases of the same `appTransactionId` were delivered, where nobody is known to have uploaded it.
+    /// The users to whom other purchases of the same `appTransactionId` were delivered, if nobody is known to have
+    /// uploaded it.
     public var accountUsers: [String] = []
     /// Whether a later receipt of a user whose receipt held it doesn't hold it any more.
     public var isMissingLater: Bool
@@ -50,7 +51,7 @@ public struct CaseFacts: Hashable, Sendable {
     public var tokenOwner: String?
     /// What Apple told of it by itself.
     public var notices = NoticeFacts()
-    /// The subscription whose first period without access this is; `nil` where purchases are claimed one by one.
+    /// The subscription whose first period without access this is; `nil` if purchases are claimed one by one.
     public var subscription: Subscription?
 
     /// One of the app's own orders.
@@ -74,7 +75,7 @@ public struct CaseFacts: Hashable, Sendable {
 
     /// An upload for a transaction, of a genuine receipt that doesn't hold it.
     public struct Mention: Hashable, Sendable, Codable {
-        /// The user who uploaded it, where one was logged in.
+        /// The user who uploaded it, if one was logged in.
         public let userID: String?
         /// The order id that came with it.
         public let orderID: String?

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One attempt of the app's server to claim the transaction that did not deliver it.
+/// An attempt of the app's server to claim the transaction, by which it was not delivered.
 public struct ClaimAttempt: Hashable, Sendable, Codable {
     public let outcome: ClaimOutcome
     public let userID: String
@@ -24,6 +24,6 @@ public enum ClaimOutcome: String, Hashable, Sendable, Codable, CaseIterable {
     /// Another purchase was delivered for the order.
     case orderUsed = "order_used"
     case excluded
-    /// The support desk has to say.
+    /// The support desk has to decide.
     case undecided
 }

@@ -10,18 +10,19 @@ public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Compara
     case order
     /// They uploaded a receipt for this very purchase.
     case uploaded
-    /// They uploaded for this very purchase a genuine receipt that doesn't hold it: StoreKit had not written it down yet.
+    /// They uploaded a genuine receipt for this very purchase that doesn't hold it: StoreKit had not written it down
+    /// yet.
     case mentioned
     /// The app's server tried to claim it for them.
     case claimed
     /// They uploaded a receipt that holds it too.
     case carried
-    /// Apple told it of the customer who is known by their receipt.
+    /// Apple told of it in the history of the customer whom their receipt identifies.
     case history
     /// Another purchase of the same receipt was delivered to them.
     case companion
-    /// Another purchase of the same customer of Apple's (`appTransactionId`) was delivered to them. One history has been
-    /// seen with two values: it counts where nothing else speaks for anybody.
+    /// Another purchase of the same customer of Apple's (`appTransactionId`) was delivered to them. One history has
+    /// been seen with two values, so it counts only if there is no other evidence for anybody.
     case account
 
     /// The stronger comes first.

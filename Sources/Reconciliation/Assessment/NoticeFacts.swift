@@ -2,7 +2,7 @@ public import Foundation
 
 /// What Apple told by itself of a transaction.
 public struct NoticeFacts: Hashable, Sendable {
-    /// How sending the notification of the purchase to the app's server went; `nil` where that is not known.
+    /// How sending the notification of the purchase to the app's server went; `nil` if that is not known.
     public var sending: NoticeSending.State?
     /// Whether Apple's history of notifications was read long enough after the purchase to hold one of it, and holds none.
     public var isMissing: Bool

@@ -11,9 +11,9 @@ enum OrderMatch: Hashable {
     /// an hour late.
     private static let slack: TimeInterval = 2 * 3600
 
-    /// By the token that the client set when it was paid; otherwise by the order that came with a receipt for this very
-    /// transaction; otherwise by user, product and time, and of these one that came with a receipt for nothing in particular.
-    /// An order that another transaction pays for is out of question.
+    /// Matches by the token that the client set when it was paid; otherwise by the order that came with a receipt for
+    /// this very transaction; otherwise by user, product and time, and of these one that came with a receipt for
+    /// nothing in particular. An order that another transaction pays for is out of the question.
     init(of facts: CaseFacts, users: [String], isTaken: (String) -> Bool) {
         let free = facts.orders.filter { !isTaken($0.id) }
         let named = facts.namedOrderIDs + facts.claims.compactMap(\.orderID)
@@ -34,8 +34,8 @@ enum OrderMatch: Hashable {
         self = unique.count > 1 ? .several(unique) : unique.first.map(OrderMatch.one) ?? .none
     }
 
-    /// Clients that order first opened the order before the purchase, the newest likeliest; those that pay first open
-    /// it afterwards, the earliest likeliest.
+    /// Clients that order first open the order before the purchase, and the newest is the likeliest. Those that pay
+    /// first open it afterwards, and the earliest is the likeliest.
     private static func byTime(_ orders: [CaseFacts.Order], _ facts: CaseFacts) -> [String] {
         let limit = facts.purchasedAt + slack
         let before = orders.filter { $0.createdAt <= limit }.sorted { $0.createdAt > $1.createdAt }
@@ -43,7 +43,7 @@ enum OrderMatch: Hashable {
         return (before.isEmpty ? after : before).map(\.id)
     }
 
-    /// The orders that may be it, the likeliest first.
+    /// The orders that it may pay for, the likeliest first.
     var orderIDs: [String] {
         switch self {
         case .none: []

@@ -5,7 +5,7 @@ public enum Owner: Hashable, Sendable {
     case ambiguous([String])
     case unknown
 
-    /// The one owner, where there is one.
+    /// The one owner, if there is one.
     public var user: String? {
         if case .user(let user) = self { user } else { nil }
     }
@@ -21,9 +21,10 @@ public enum Owner: Hashable, Sendable {
 }
 
 extension Owner {
-    /// Whose a transaction is. The token that the client set when it was paid decides over whoever handed it in, but not
-    /// over the app's server, the support desk or an order that say otherwise: then `iap.claim` gives it to nobody. Without
-    /// a token, all whom anything speaks for are named, for a delivery to the wrong one can't be taken back.
+    /// Decides whose a transaction is. The token that the client set when it was paid decides over whoever handed it
+    /// in, but not over the app's server, the support desk or an order that say otherwise: then `iap.claim` gives it to
+    /// nobody. Without a token, everyone for whom there is evidence is named, because a delivery to the wrong user
+    /// can't be taken back.
     init(_ candidates: [OwnerCandidate]) {
         let isDecided = candidates.contains { $0.evidence.contains(.accountToken) }
         let deciding: Set<Evidence> = [.accountToken, .admitted, .toldSupport, .order]

@@ -16,7 +16,7 @@ public struct OwnerCandidate: Hashable, Sendable, Codable {
 }
 
 extension OwnerCandidate {
-    /// Everyone whom anything speaks for, the likeliest first: by the strongest evidence, then the earliest.
+    /// Every user for whom there is evidence, ordered by the strongest evidence, then by the earliest.
     static func all(in facts: CaseFacts) -> [OwnerCandidate] {
         var found = Gathering()
         found.add(facts.tokenOwner, .accountToken)
@@ -33,7 +33,7 @@ extension OwnerCandidate {
         for mention in facts.mentions { found.add(mention.userID, .mentioned) }
         for claim in facts.claims { found.add(claim.userID, .claimed) }
         for user in facts.companions { found.add(user, .companion) }
-        // A genuine receipt that somebody else uploaded tells of the whole customer.
+        // A genuine receipt leads to the customer's whole history, even if somebody else uploaded it.
         if found.candidates.allSatisfy({ $0.evidence == [.history] }) {
             for user in facts.accountUsers { found.add(user, .account) }
         }

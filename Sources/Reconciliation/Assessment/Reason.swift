@@ -1,6 +1,6 @@
-/// Why a transaction is a case, in the order in which support staff should read the reasons. Each is decided in a file of its
-/// own beside this one. A subscription has one of the first four; of anything else `claimFailed` and `neverClaimed` are each
-/// other's opposite, so a case always has a reason.
+/// Why a transaction is a case, in the order in which support staff should read the reasons. Each is decided in a file
+/// of its own beside this one. A subscription has one of the first four. For anything else either `claimFailed` or
+/// `neverClaimed` applies, so a case always has a reason.
 public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     /// A subscription is paid now, and its customer is without access.
     case withoutAccess = "without_access"
@@ -30,12 +30,12 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case orderAmbiguous = "order_ambiguous"
     /// More than one user may be the owner.
     case ownerAmbiguous = "owner_ambiguous"
-    /// The one who handed it in did so for another purchase, or not when it was paid, so that another may have paid; or
-    /// they are known by the Apple account alone. A case of likelihood `high` names nobody as its owner then.
+    /// Whoever handed it in did so for another purchase, or not when it was paid, so somebody else may have paid; or
+    /// they are known by the Apple account alone. A case of likelihood `high` then names nobody as its owner.
     case ownerUncertain = "owner_uncertain"
     /// Apple may still be trying to notify the app's server of it.
     case mayStillArrive = "may_still_arrive"
-    /// More uploads, claims or orders have to do with it than are looked at.
+    /// It has more uploads, claims or orders than are looked at.
     case cutShort = "cut_short"
     /// It was paid in a country where the app expects no sales.
     case unexpectedStorefront = "unexpected_storefront"

@@ -1,4 +1,4 @@
-/// What a reason looks at: the facts of a case, and what was made of them before.
+/// What a reason looks at: the facts of a case, and what was concluded from them before.
 struct CaseMatter: Sendable {
     let facts: CaseFacts
     let owner: Owner

@@ -1,5 +1,5 @@
-/// A subscription of which paid periods went by, or go by now, without access. What is owed of it is access from a time
-/// to a time, whatever the number of its periods.
+/// A subscription with paid periods that went by, or go by now, without access. What is owed is access from one time to
+/// another, whatever the number of periods.
 public struct Subscription: Hashable, Sendable {
     /// A paid period that no entitlement covered when it should have.
     public struct Period: Hashable, Sendable {
@@ -8,7 +8,7 @@ public struct Subscription: Hashable, Sendable {
         public let isRunning: Bool
         /// Whether it was free.
         public let isTrial: Bool
-        /// Whether a later grant reaches over it, after it was over.
+        /// Whether it is covered by a grant that came after it was over.
         public let isGrantedLate: Bool
 
         public init(id: TransactionID, isRunning: Bool, isTrial: Bool, isGrantedLate: Bool) {
@@ -19,7 +19,7 @@ public struct Subscription: Hashable, Sendable {
         }
     }
 
-    /// The oldest first; one at least.
+    /// At least one, the oldest first.
     public let periods: [Period]
 
     public init(periods: [Period]) {

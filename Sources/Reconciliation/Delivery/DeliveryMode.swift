@@ -2,10 +2,10 @@
 public enum DeliveryMode: String, Hashable, Sendable, Codable, CaseIterable {
     /// Each purchase is claimed (`iap.claim`).
     case claim
-    /// It keeps until when it has granted access (`iap.entitle`): a subscription is one purchase, whatever the number of
-    /// its periods.
+    /// The server keeps until when it has granted access (`iap.entitle`): a subscription is one purchase, whatever the
+    /// number of its periods.
     case entitlement
-    /// Not looked at: counted, and no case.
+    /// Purchases are counted and not looked at, and are no cases.
     case ignore
 
     /// Every type is claimed.

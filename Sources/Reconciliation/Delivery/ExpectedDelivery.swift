@@ -3,13 +3,13 @@ public import Foundation
 /// What is expected of an app's server for purchases of one product type.
 public struct ExpectedDelivery: Hashable, Sendable {
     public let bundleID: BundleID
-    /// The app's own: in another nothing is owed, for it is a tester's.
+    /// The app's own environment. Nothing is owed in the other, whose purchases are testers'.
     public let environment: Environment
     /// `nil` for purchases whose type nobody knows.
     public let productType: ProductType?
     /// Seconds after a purchase in which it may still be delivered normally.
     public let grace: TimeInterval
-    /// `nil` where the app is not connected: it never delivered anything of the type in a way that the job sees.
+    /// `nil` if the app is not connected: it never delivered anything of the type in a way that the job sees.
     public let mode: DeliveryMode?
     /// Purchases before this moment are not judged: they were delivered in ways that the job did not see.
     public let from: Date
@@ -17,9 +17,9 @@ public struct ExpectedDelivery: Hashable, Sendable {
 
 /// Since when apps deliver in ways that the job sees, each in its environment.
 public struct Connections: Hashable, Sendable {
-    /// Of an app, since when it claims purchases of each type, or had deliveries imported; `nil` is the unknown type.
+    /// For each app and type, since when purchases are claimed or deliveries imported; `nil` is the unknown type.
     public var claims: [BundleID: [ProductType?: Date]]
-    /// Of an app, when it first said what it has granted.
+    /// For each app, when its server first said what it has granted.
     public var entitlements: [BundleID: Date]
 
     public init(claims: [BundleID: [ProductType?: Date]] = [:], entitlements: [BundleID: Date] = [:]) {
@@ -33,7 +33,7 @@ extension App {
     /// never delivered anything of a type is not connected for it, and none of that is called lost.
     public func expectedDeliveries(_ connections: Connections) -> [ExpectedDelivery] {
         (ProductType.allCases.map(Optional.some) + [nil]).map { type in
-            // What nobody knows the type of is mostly consumable.
+            // Purchases of unknown type are mostly consumables.
             if let mode = delivery[type ?? .consumable] {
                 return expectedDelivery(type, mode, from: since ?? .distantPast)
             }
@@ -41,8 +41,8 @@ extension App {
             if type == .autoRenewable, let entitled = connections.entitlements[bundleID] {
                 return expectedDelivery(type, .entitlement, from: since ?? min(entitled, claimed ?? entitled))
             }
-            // Who says since when this job looks after an app says that claims come since then. Not of subscriptions,
-            // which few servers claim.
+            // An app with a `since` says that claims come from then on. That does not hold for subscriptions, which few
+            // servers claim.
             let isDeclared = since != nil && type != .autoRenewable
             return expectedDelivery(
                 type, claimed == nil && !isDeclared ? nil : .claim, from: since ?? claimed ?? .distantPast)
@@ -55,7 +55,8 @@ extension App {
             mode: mode, from: from)
     }
 
-    /// A type may have been unknown when it was claimed, and the other way round; a subscription is always known.
+    /// Since when a type is claimed. It may have been unknown when it was claimed, or the other way round; a
+    /// subscription is always known.
     private func claimed(_ type: ProductType?, _ claims: [ProductType?: Date]) -> Date? {
         guard let type else { return claims.filter { $0.key != .autoRenewable }.values.min() }
         return [claims[type], type == .autoRenewable ? nil : claims[.none]].compactMap { $0 ?? nil }.min()

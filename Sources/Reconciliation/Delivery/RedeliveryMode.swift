@@ -1,6 +1,6 @@
-/// Whether the night has an app's server deliver what it found, without the customer.
+/// Which of its findings the night has an app's server deliver without the customer.
 public enum RedeliveryMode: String, Hashable, Sendable, CaseIterable {
     case never
-    /// What is likely lost, of high likelihood, and has one certain owner.
+    /// Cases of high likelihood that have one certain owner.
     case high
 }

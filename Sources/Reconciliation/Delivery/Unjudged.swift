@@ -1,4 +1,4 @@
-/// Paid purchases of a product type that are not looked at, and so no cases.
+/// Paid purchases of a product type that are not looked at, and so are no cases.
 public struct Unjudged: Hashable, Sendable, Codable {
     /// Why they are not looked at.
     public enum Cause: String, Hashable, Sendable, Codable {
@@ -11,7 +11,7 @@ public struct Unjudged: Hashable, Sendable, Codable {
     }
 
     public let bundleID: BundleID
-    /// `nil` where nobody knows the type.
+    /// `nil` if nobody knows the type.
     public let productType: ProductType?
     public let cause: Cause
     public let transactions: Int

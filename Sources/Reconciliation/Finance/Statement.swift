@@ -2,9 +2,9 @@ public import Foundation
 
 /// What finance is told of a month.
 public struct Statement: Hashable, Sendable {
-    /// The first and the last day that it tells of.
+    /// The first and the last day that it covers.
     public let first, through: CalendarDay
-    /// What the run that closed the last took for the present.
+    /// The moment that the run which closed the last day took for the present.
     public let closedAt: Date
     /// From what was owed at the beginning to what is owed at the end, by app, product and currency.
     public let liability: StatementTable
@@ -12,7 +12,7 @@ public struct Statement: Hashable, Sendable {
     public let sales: StatementTable
     /// The developer's part of what Apple sold, by product and currency.
     public let proceeds: StatementTable
-    /// By which purchases what was booked, sold and seen differ.
+    /// The purchases by which what was booked, sold and seen differs.
     public let differences: StatementTable
 
     public init(
@@ -28,16 +28,16 @@ public struct Statement: Hashable, Sendable {
         self.differences = differences
     }
 
-    /// As they are told, one after the other.
+    /// All tables, in the order in which they are shown.
     public var tables: [StatementTable] { [liability, sales, proceeds, differences] }
 
     /// Whether none of its tables has a row.
     public var isEmpty: Bool { tables.allSatisfy(\.rows.isEmpty) }
 }
 
-/// Rows, as a function of schema `finance` gives them.
+/// Rows, as a function of the schema `finance` gives them.
 public struct StatementTable: Hashable, Sendable {
-    /// As the function calls them.
+    /// The columns' names, as the function has them.
     public let columns: [String]
     /// A value for each column.
     public let rows: [[StatementValue]]
@@ -48,13 +48,13 @@ public struct StatementTable: Hashable, Sendable {
     }
 }
 
-/// What stands in a cell of a statement.
+/// The value of a statement's cell.
 public enum StatementValue: Hashable, Sendable {
     case text(String)
     case day(CalendarDay)
     case moment(Date)
     case whole(Int)
-    /// In units of its currency.
+    /// An amount in units of its currency.
     case amount(Decimal)
     case nothing
 }

@@ -1,6 +1,6 @@
 /// Something that must always hold of the tables, whatever was killed, restarted or claimed meanwhile.
 public enum IntegrityCheck: String, Sendable, CaseIterable {
-    /// Every transaction is where its latest move took it, and is worth what that says.
+    /// Every transaction is where its latest move took it, and is worth what that move says.
     case latestMoves = "latest_moves"
     /// Every move begins where the one before it ended.
     case movesInSequence = "moves_in_sequence"
@@ -8,7 +8,8 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case deliveredClaims = "delivered_claims"
     /// Every delivery by a claim has its claim.
     case claimsOfDeliveries = "claims_of_deliveries"
-    /// Every non-consumable, and period of a subscription, that was delivered keeps it from being delivered again.
+    /// Every delivered non-consumable, and every delivered period of a subscription, is kept from being delivered
+    /// again.
     case deliveredOriginals = "delivered_originals"
     /// Every open case is of a transaction that is owed.
     case openCases = "open_cases"
@@ -22,9 +23,9 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case sightedTransactions = "sighted_transactions"
     /// The control totals of every run balance, and each run opens with what the one before closed with.
     case controlTotals = "control_totals"
-    /// What the runs closed over is what entered and moved.
+    /// The runs closed their books over exactly what entered and moved.
     case runTotals = "run_totals"
-    /// The white table holds what the last books and what moved since say.
+    /// The white table holds what follows from the last books and from what moved since.
     case whiteTotals = "white_totals"
     /// Finance's journal is what entered and moved, run by run and day by day, and explains what the ledger holds.
     case journal
@@ -34,17 +35,17 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case moveSeals = "move_seals"
     /// No attempt to claim was changed by hand.
     case claimSeals = "claim_seals"
-    /// Nobody changed by hand who handed in what.
+    /// No sighting was changed by hand.
     case sightingSeals = "sighting_seals"
-    /// Nobody changed by hand until when what was granted.
+    /// No entitlement was changed by hand.
     case entitlementSeals = "entitlement_seals"
     /// No order was changed by hand.
     case orderSeals = "order_seals"
-    /// Nobody changed by hand whose an `appAccountToken` is.
+    /// No `appAccountToken` was given to another user by hand.
     case tokenSeals = "token_seals"
     /// No receipt was changed by hand.
     case receiptSeals = "receipt_seals"
-    /// Nobody changed by hand for what a receipt was uploaded.
+    /// No upload was changed by hand.
     case uploadSeals = "upload_seals"
     /// No payload was changed by hand.
     case payloads
@@ -52,10 +53,10 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case eventSeals = "event_seals"
     /// The trail's chain has no broken link.
     case chain
-    /// What an erasure left of the trail is what stands there.
+    /// Every erased event and move is what the erasure left.
     case erasures
 
-    /// What cost so little that every run looks at it.
+    /// The checks that cost so little that every run makes them.
     public static let everyNight: [IntegrityCheck] = [.latestMoves]
 
     /// What should hold, in words.

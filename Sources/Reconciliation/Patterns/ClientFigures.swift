@@ -14,7 +14,7 @@ public struct ClientFigures: Hashable, Sendable {
 }
 
 extension RunReport {
-    /// Tells what many cases have in common, and of which programs and devices they are.
+    /// Takes what many cases have in common, and the programs and devices that they come from.
     public mutating func take(_ facts: [PatternFacts]) {
         patterns = Pattern.all(in: facts)
         clients = facts.flatMap(\.clients)
@@ -22,7 +22,7 @@ extension RunReport {
 }
 
 extension PatternFacts {
-    /// Of each program and device with cases.
+    /// The figures of each program and device with cases.
     public var clients: [ClientFigures] {
         traits.flatMap { trait, shares in
             shares.map { value, share in

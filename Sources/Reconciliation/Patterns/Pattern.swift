@@ -1,10 +1,11 @@
 public import Foundation
 
-/// What many cases of an app have in common, and what was delivered has not: one cause to look for, and not as many
-/// as there are cases. A case may belong to several.
+/// What many cases of an app have in common and delivered purchases have not: one cause to look for, not one for each
+/// case. A case may belong to several patterns.
 public struct Pattern: Hashable, Sendable {
+    /// What the cases have in common.
     public enum Cause: Hashable, Sendable {
-        /// Of what was bought since, nothing was delivered.
+        /// Nothing that was bought since then was delivered.
         case outage
         /// The product is never delivered, while others are.
         case product(ProductID)
@@ -16,9 +17,9 @@ public struct Pattern: Hashable, Sendable {
 
     public let cause: Cause
     public let bundleID: BundleID
-    /// The purchases from here on, …
+    /// The beginning of the time in which its purchases were made.
     public let from: Date
-    /// … up to here, without it; `nil` where it goes on.
+    /// The end of that time, exclusive; `nil` if it goes on.
     public let until: Date?
     public let counts: PurchaseCounts
 

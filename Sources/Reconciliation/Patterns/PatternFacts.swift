@@ -3,7 +3,7 @@ public import Foundation
 /// What the rules know of an app's latest purchases: how many are cases and how many were delivered, by what they have
 /// in common.
 public struct PatternFacts: Sendable {
-    /// Purchases that have something in common, and the others of which it is known.
+    /// Purchases that have something in common, and the others for which that is known.
     public struct Share: Hashable, Sendable {
         public let counts: PurchaseCounts
         public let others: PurchaseCounts
@@ -25,10 +25,10 @@ public struct PatternFacts: Sendable {
     }
 
     public let bundleID: BundleID
-    /// The purchases from here on are compared, up to where nothing is delivered any more.
+    /// The moment from which on purchases are compared, up to where nothing is delivered any more.
     public let from: Date
     public var silence: Silence?
-    /// All that are compared.
+    /// All purchases that are compared.
     public var all = PurchaseCounts()
     public var products: [ProductID: Share] = [:]
     public var traits: [DeviceTrait: [String: Share]] = [:]
@@ -41,6 +41,6 @@ public struct PatternFacts: Sendable {
         self.silence = silence
     }
 
-    /// Where the comparison ends; `nil` where deliveries go on.
+    /// Where the comparison ends; `nil` if deliveries go on.
     var until: Date? { silence?.since }
 }

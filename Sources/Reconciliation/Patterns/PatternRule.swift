@@ -16,6 +16,6 @@ extension Pattern {
             .sorted { ($1.counts.cases, $0.order) < ($0.counts.cases, $1.order) }
     }
 
-    /// Decides among patterns of as many cases.
+    /// Decides between patterns with equally many cases.
     private var order: String { "\(bundleID) \(cause)" }
 }

@@ -2,9 +2,9 @@ public import Foundation
 
 /// What Apple told by itself of a transaction: a notification of version 2, and how sending it went.
 public struct HeardNotice: Hashable, Sendable {
-    /// By which way it came.
+    /// The way by which it came.
     public enum Way: String, Hashable, Sendable, CaseIterable {
-        /// Get Notification History.
+        /// Apple's endpoint Get Notification History.
         case history
         /// The app's server handed it on.
         case appServer = "app_server"
@@ -21,11 +21,11 @@ public struct HeardNotice: Hashable, Sendable {
     public let signedAt: Date
     public let way: Way
     public let transaction: ScreenedTransaction
-    /// The transaction as Apple signed it, by which it can be handed in as a receipt.
+    /// The transaction as Apple signed it, which can be handed in as a receipt.
     public let signedTransaction: String?
     /// Apple's word on why it asks about the delivery, in a `CONSUMPTION_REQUEST`.
     public let consumptionReason: String?
-    /// `nil` where Apple's history did not tell.
+    /// `nil` if Apple's history did not tell.
     public let sending: NoticeSending?
 
     public init(
@@ -44,7 +44,7 @@ public struct HeardNotice: Hashable, Sendable {
     }
 }
 
-/// How Apple's sending a notification to the app's server went so far.
+/// How sending a notification to the app's server has gone for Apple so far.
 public struct NoticeSending: Hashable, Sendable {
     public enum State: String, Hashable, Sendable, CaseIterable {
         /// The app's server took it.
@@ -62,9 +62,9 @@ public struct NoticeSending: Hashable, Sendable {
     public let lastResult: String?
 
     /// - Parameters:
-    ///   - attempts: when, and Apple's word on how it went.
+    ///   - attempts: when each was made, and Apple's word on how it went.
     ///   - signedAt: when the notification was signed.
-    ///   - now: the present. Where no attempt is left, or no time, Apple has given up.
+    ///   - now: the present. If no attempt or no time is left, Apple has given up.
     public init?(attempts: [(date: Date?, result: String)], signedAt: Date, now: Date) {
         guard !attempts.isEmpty else { return nil }
         let last = attempts.max { ($0.date ?? .distantPast) < ($1.date ?? .distantPast) }
@@ -83,7 +83,7 @@ public struct NoticeSending: Hashable, Sendable {
         self.lastResult = lastResult
     }
 
-    /// Hours from each attempt to the next, where the app's server did not take a notification:
+    /// Hours from each attempt to the next, if the app's server did not take a notification:
     /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
     private static let pauses = [1, 12, 24, 48, 72]
     private static let mostAttempts = pauses.count + 1

@@ -10,7 +10,7 @@ public struct InboxReceipt: Hashable, Sendable {
     /// The transactions that the client said the receipt is for, each with the order it named.
     public let purposes: [Purpose]
     public let submittedAt: Date
-    /// What it met when it was tried last; `nil` where that was nothing, or it was not tried yet.
+    /// The trouble that it met when it was last tried; `nil` if there was none, or if it was not tried yet.
     public let trouble: ReceiptTrouble?
 
     /// What a receipt was uploaded for.

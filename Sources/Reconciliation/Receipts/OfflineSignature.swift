@@ -4,7 +4,7 @@ public enum OfflineSignature: String, Hashable, Sendable, Codable, CaseIterable 
     case valid
     /// The signature is wrong: the contents were changed, or nobody signed them so.
     case invalid
-    /// The signature is right, and nothing shows that Apple made it.
+    /// The signature is right, but nothing shows that Apple made it.
     case untrusted
     /// Nothing is signed.
     case absent

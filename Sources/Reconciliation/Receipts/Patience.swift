@@ -1,4 +1,4 @@
-/// How many nights a receipt is asked again before its trouble counts as its own.
+/// How many nights a receipt is tried again before its trouble counts as its own.
 public enum Patience {
     /// Apple answers 21002 for good receipts in outages; one of February 2023 lasted a day.
     public static let nightsOfMalformed = 3
@@ -7,7 +7,8 @@ public enum Patience {
     /// A purchase that a receipt was uploaded for and that it does not hold may come with Apple's next answer.
     public static let nightsWithoutNamed = 3
 
-    /// What becomes of a receipt with this verdict, which met that trouble before; `nil` for a receipt that was not tried.
+    /// What becomes of a receipt that has this verdict and met that trouble before; `nil` for a receipt that was not
+    /// tried.
     public static func outcome(of verdict: ReceiptVerdict, after trouble: ReceiptTrouble?) -> ReceiptOutcome? {
         switch verdict {
         case .notTried:

@@ -20,15 +20,15 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     case tryAgain = "try_again"
     /// Apple could not be reached.
     case appleUnreachable = "apple_unreachable"
-    /// Apple answered what can't be read.
+    /// Apple's answer can't be read.
     case unreadableAnswer = "unreadable_answer"
-    /// What a setting is needed for, such as a key of Apple's.
+    /// It needs a setting, such as a key of Apple's.
     case needsConfiguration = "needs_configuration"
-    /// No section of the configuration is of its app.
+    /// The configuration has no section for its app.
     case unknownApp = "unknown_app"
 
-    /// On how many nights in a row a receipt may have this problem, the last of which gives it up; `nil` for what is no
-    /// fault of the receipt's, and is tried as long as it takes.
+    /// After how many nights in a row a receipt with this problem is given up; `nil` for a problem that is no fault of
+    /// the receipt's: it is tried for as long as it takes.
     public var nights: Int? {
         switch self {
         case .empty, .tooLarge, .notGenuine, .accountGone: 1

@@ -11,8 +11,8 @@ public struct ReceiptTrouble: Hashable, Sendable {
 }
 
 extension ReceiptTrouble? {
-    /// On how many nights in a row a receipt has met a problem that it meets once more: any other trouble in between, such
-    /// as Apple's own, says nothing of it, and it is counted anew.
+    /// On how many nights in a row, this one included, a receipt has met this problem. Any other trouble in between,
+    /// such as Apple's own, says nothing about it, and the count begins anew.
     public func nights(meetingNow problem: ReceiptProblem) -> Int {
         switch self {
         case .some(let trouble) where trouble.problem == problem: trouble.nights + 1

@@ -19,8 +19,8 @@ extension ReceiptVerdict {
             .filter { !held.contains($0) && TransactionID($0) != nil }.sorted()
     }
 
-    /// When a verified receipt says that it was made, where it can hold purchases that are owed of this app: another
-    /// app's, or one of the other environment, holds none of them, finished or not.
+    /// When a verified receipt says that it was made, if it can hold purchases that are owed of this app. A receipt of
+    /// another app, or of the other environment, holds none of them, finished or not.
     public func madeAt(for app: App) -> Date? {
         guard case .verified(let receipt) = self, receipt.environment == app.environment,
             receipt.bundleID ?? app.bundleID == app.bundleID
@@ -32,11 +32,12 @@ extension ReceiptVerdict {
 /// A receipt that Apple, or Apple's signature, says is genuine, and what is in it.
 public struct VerifiedReceipt: Hashable, Sendable {
     public var environment: Environment
-    /// The app that the receipt names; `nil` where the answer has none.
+    /// The app that the receipt names; `nil` if the answer has none.
     public var bundleID: BundleID?
     public var transactions: [VerifiedTransaction]
     public var verifiedAt: Date
-    /// When the receipt says that it was made; only of one that holds all that the client has not finished.
+    /// When the receipt says that it was made; only for a receipt that holds everything that the client has not
+    /// finished.
     public var madeAt: Date?
     /// What in it could not be read, a sentence each; the rest is used.
     public var unreadable: [String]
@@ -57,16 +58,17 @@ public struct VerifiedReceipt: Hashable, Sendable {
 public struct VerifiedTransaction: Hashable, Sendable {
     public var transaction: Transaction
     public var source: Source
-    /// Whether the receipt holds it; otherwise Apple told it of the customer who is known by the receipt.
+    /// Whether the receipt holds it; otherwise Apple told of it in the history of the customer whom the receipt
+    /// identifies.
     public var isInReceipt: Bool
-    /// Whether what was uploaded is the proof of this purchase and of no other, so that it can have been uploaded for nothing
-    /// else: a signed transaction, or an iOS 6 receipt.
+    /// Whether what was uploaded is the proof of this purchase and of no other, so that it can have been uploaded for
+    /// nothing else: a signed transaction, or an iOS 6 receipt.
     public var isOwnProof = false
-    /// When Apple said so, where nobody asked: what was signed is as old as its signature, whenever it comes. `nil` where
-    /// it was said when the receipt was verified.
+    /// When Apple said so without being asked: what was signed is as old as its signature, whenever it comes. `nil` if
+    /// Apple said it when the receipt was verified.
     public var signedAt: Date?
-    /// When the receipt was made that Apple read it from: of a refund after that it tells nothing, whenever it is read.
-    /// `nil` where Apple told what it knew at that moment.
+    /// When the receipt from which Apple read it was made: it tells nothing of a later refund, whenever it is read.
+    /// `nil` if Apple told what it knew at that moment.
     public var madeAt: Date?
 
     public init(

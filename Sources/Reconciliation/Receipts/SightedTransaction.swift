@@ -7,7 +7,8 @@ public struct SightedTransaction: Hashable, Sendable {
     public let userID: String?
     public let orderID: String?
     public let isNamed: Bool
-    /// Whether the receipt holds it; otherwise Apple told it of the customer who is known by the receipt.
+    /// Whether the receipt holds it; otherwise Apple told of it in the history of the customer whom the receipt
+    /// identifies.
     public let isInReceipt: Bool
     public let uploadedAt: Date
 
@@ -26,10 +27,11 @@ public struct SightedTransaction: Hashable, Sendable {
 }
 
 extension [SightedTransaction] {
-    /// What is heard of each transaction: the sighting that tells the most of it, with what only others tell; in the
-    /// order of their keys, in which the ledger locks rows. And of each sighting which of these it is.
+    /// What is heard of each transaction: the sighting that tells the most of it, completed by what only others tell,
+    /// in the order of their keys, in which the ledger locks rows. The numbers say which of these transactions each
+    /// sighting is of.
     public func heard() -> (transactions: [ScreenedTransaction], numbers: [Int32]) {
-        // A number moves faster than what it stands for.
+        // Sorting moves numbers faster than what they stand for.
         let order = indices.sorted { self[$0].screened.key < self[$1].screened.key }
         var transactions: [ScreenedTransaction] = []
         transactions.reserveCapacity(count)

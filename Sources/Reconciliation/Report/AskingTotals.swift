@@ -2,7 +2,7 @@
 public struct AskingTotals: Hashable, Sendable, Codable {
     /// Customers and deliveries of which Apple told.
     public var asked = 0
-    /// Transactions that nobody knew, and which went into the inbox; in a dry run, which would.
+    /// Transactions that nobody knew, and that went into the inbox, or would have in a dry run.
     public var unknown = 0
     /// Questions that Apple did not answer; they are asked again.
     public var unanswered = 0

@@ -18,7 +18,7 @@ public struct CaseCounts: Hashable, Sendable {
     public var new: Int
     /// Closed before, and opened again by this run.
     public var reopened: Int
-    /// Closed, and told of by no run before, by how they ended.
+    /// Closed, and reported by no earlier run, by how they ended.
     public var closed: [CaseEnd: Int]
     /// The money of the cases by currency, in the currency's order.
     public var money: [Money]

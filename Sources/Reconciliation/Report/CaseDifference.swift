@@ -24,7 +24,7 @@ public struct RunMoment: Hashable, Sendable {
     }
 }
 
-/// A case that stands otherwise after a run than it did after an earlier one.
+/// A case that has changed from the end of an earlier run to the end of a later one.
 public struct CaseDifference: Hashable, Sendable {
     public let key: TransactionKey
     public let change: Change

@@ -1,5 +1,5 @@
-/// A number of transactions, their units, and a hash total over their ids, so that one transaction in another's
-/// place shows.
+/// A number of transactions, their units, and a hash total over their ids, which shows if one transaction took
+/// another's place.
 public struct Tally: Hashable, Sendable {
     public var transactions: Int
     /// The sum of the quantities.

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// The open cases of one customer who has several: one user's of one app, where nothing speaks for anybody else.
+/// The open cases of a customer who has several: one user's in one app, if there is no evidence for anybody else.
 public struct CustomerCases: Hashable, Sendable {
     public let bundleID: BundleID
     public let userID: String
     public let count: Int
-    /// Of the likeliest of them.
+    /// That of the likeliest case.
     public let likelihood: Likelihood
     public let oldestPurchase: Date
-    /// Their sums, by currency.
+    /// The sums of their prices, by currency.
     public let money: [Money]
     /// How many have no known price.
     public let unpriced: Int

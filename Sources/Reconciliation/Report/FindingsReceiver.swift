@@ -1,6 +1,6 @@
 /// Takes the findings of a run one by one, so that no list of them is ever held in memory: first the head of the
-/// report, then every case, the receipts, what is suspicious, and how sales differ. A customer's cases come together:
-/// the customer with the likeliest case first, then the one with the oldest, and so the cases of each.
+/// report, then every case, the receipts, what is suspicious, and how sales differ. A customer's cases come together.
+/// Customers are ordered by their likeliest case, then by their oldest, and so are the cases of each.
 public protocol FindingsReceiver {
     mutating func begin(_ run: RunReport) throws
     /// A likely lost order.
@@ -10,7 +10,7 @@ public protocol FindingsReceiver {
     /// A receipt that could not be verified yet.
     mutating func add(unverified receipt: TroubledReceipt) throws
     mutating func add(_ suspicion: Suspicion) throws
-    /// A day and product of which Apple sold another number than the tables saw, the latest first.
+    /// A day and product of which Apple sold another number than the tables saw; the latest first.
     mutating func add(_ difference: ComparedSales) throws
     /// Nothing more comes.
     mutating func finish() throws

@@ -5,7 +5,7 @@ public struct HearingFigures: Hashable, Sendable {
     public let bundleID: BundleID
     /// Up to when Apple's history of notifications was read.
     public let heardThrough: Date?
-    /// When the latest notification was signed that came in any way.
+    /// When the latest notification was signed, whichever way it came.
     public let lastSignedAt: Date?
     /// Why Apple's history could not be read to its end.
     public let problem: String?
@@ -47,14 +47,14 @@ public struct HearingFigures: Hashable, Sendable {
 
     /// Whether purchases are delivered and Apple tells of none.
     ///
-    /// A day of silence is no sign where little is sold, so many deliveries without any notification are. Where the history
+    /// Silence for a day is no sign if little is sold; many deliveries without any notification are. If the history
     /// could not be read, Apple may have told of them.
     public func isDrySpell(at now: Date) -> Bool {
         guard let lastSignedAt, problem == nil else { return false }
         return deliveredSince >= Self.tellingDeliveries && now.timeIntervalSince(lastSignedAt) > Self.silence
     }
 
-    /// So many deliveries without a notification are no chance.
+    /// So many deliveries without a notification are no coincidence.
     private static let tellingDeliveries = 20
     /// Seconds without a notification.
     private static let silence: TimeInterval = 86_400

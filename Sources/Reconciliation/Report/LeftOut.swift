@@ -2,11 +2,11 @@ public import Foundation
 
 /// A session that holds what the job wanted.
 public struct LockHolder: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// As the server numbers it.
+    /// The process's number on the server.
     public let processID: Int32
     /// The role that it logged in as.
     public let login: String
-    /// Since when its transaction, or the session itself, is open; `nil` where the server does not tell.
+    /// Since when its transaction, or the session itself, is open; `nil` if the server does not tell.
     public let since: Date?
     /// Whether it is another run of the job.
     public let isJob: Bool
@@ -54,8 +54,9 @@ public struct LeftOut: Hashable, Sendable, Codable {
 
     public var isEmpty: Bool { transactions.isEmpty && receipts == 0 && buckets.isEmpty }
 
-    /// What and by whom, such as “other sessions' locks stood in the way of 3 receipts and 1 transaction (2000000847061981),
-    /// held by session 4711 of iap_app since 2026-11-21T02:14:07Z”; `nil` where nothing was left out.
+    /// What was left out and who held it, such as “other sessions' locks stood in the way of 3 receipts and 1
+    /// transaction (2000000847061981), held by session 4711 of iap_app since 2026-11-21T02:14:07Z”; `nil` if nothing
+    /// was left out.
     public var text: String? {
         guard !isEmpty else { return nil }
         var parts: [String] = []
@@ -76,6 +77,6 @@ public struct LeftOut: Hashable, Sendable, Codable {
             + (by.isEmpty ? "" : ", held by \(by)")
     }
 
-    /// So many are named; the rest are counted.
+    /// The most that are named; the rest are counted.
     private static let named = 5
 }

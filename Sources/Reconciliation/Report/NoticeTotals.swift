@@ -2,7 +2,7 @@
 public struct NoticeTotals: Hashable, Sendable, Codable {
     /// Notices that were not known before.
     public var fresh = 0
-    /// Transactions that nobody knew, and which went into the inbox; in a dry run, which would.
+    /// Transactions that nobody knew, and that went into the inbox, or would have in a dry run.
     public var unknown = 0
     /// Transactions that another session had locked: their notices are read again.
     public var locked: [TransactionID] = []

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What is told of a run in the list of what happened since.
+/// A run in the list that the command `history` gives.
 public struct PastRun: Hashable, Sendable {
     public let runID: Int64
     /// The moment that the run took for the present.

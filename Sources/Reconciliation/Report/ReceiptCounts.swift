@@ -3,7 +3,7 @@ public struct ReceiptCounts: Hashable, Sendable {
     /// Due when the run began.
     public var due: Int
     public var verified: Int
-    /// Apple asks to try again, or could not be reached.
+    /// To be tried again: Apple asked for that, or could not be reached.
     public var tryAgain: Int
     public var unusable: Int
 

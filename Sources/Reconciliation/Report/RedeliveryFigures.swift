@@ -4,7 +4,7 @@ public import Foundation
 public struct RedeliveryFigures: Hashable, Sendable {
     /// Ordered by this run.
     public var ordered = 0
-    /// Delivered so, since the run before.
+    /// Made since the run before.
     public var delivered = 0
     /// Not ended yet.
     public var open = 0

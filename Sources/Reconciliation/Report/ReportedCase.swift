@@ -10,43 +10,43 @@ public struct ReportedCase: Hashable, Sendable {
     public var productType: ProductType?
     public var quantity: Int
     public var purchasedAt: Date
-    /// What was paid: Apple's price where it told one, otherwise the list price times the quantity.
+    /// What was paid: Apple's price if it told one, otherwise the list price times the quantity.
     public var price: Money?
     public var isListPrice: Bool
     /// The order ids that came with receipts uploaded for this transaction.
     public var orderIDs: [String]
     /// What the client said of its device, as JSON text; from the latest upload that said anything.
     public var device: String?
-    /// By what the purchase was verified.
+    /// The source by which the purchase was verified.
     public var source: Source
     public var sightings: [Sighting]
     public var claims: [ClaimAttempt]
     /// Whether it was closed before, and this report's run opened it again.
     public var isReopened = false
-    /// All cases of its customer; `nil` where it is the only one, or where nobody knows whose it is.
+    /// All cases of its customer; `nil` if it is the only one, or if nobody knows whose it is.
     public var customer: CustomerCases?
-    /// To which of the run's patterns it belongs, by their places.
+    /// The patterns of the run to which it belongs, by their positions.
     public var patterns: [Int] = []
-    /// The subscription whose periods without access it tells of; the price is theirs together.
+    /// The subscription of whose periods without access it tells; the price is that of all these periods.
     public var subscription: ReportedSubscription?
-    /// When it was first verified, and when last; `nil` where that is not known.
+    /// When it was first verified, and when last; `nil` if that is not known.
     public var firstVerifiedAt: Date?
     public var lastVerifiedAt: Date?
     /// By when the app's server must answer Apple, which asks whether it was delivered; `nil` where Apple does not.
     public var answerAppleBy: Date?
-    /// Of which case a decision on it is, and what it stands like now.
+    /// The mark by which a decision names this case and the state that it is in.
     public var mark: CaseMark { CaseMark(key: key, standing: standing) }
     /// As `iap.case_mark` gives it.
     public var standing = ""
-    /// Who of the support desk is on it; `nil` where nobody is.
+    /// Who of the support desk is on it; `nil` if nobody is.
     public var taking: CaseTaking?
-    /// What the app's server is to deliver of it by itself; `nil` where nothing.
+    /// The delivery that the app's server is to make by itself; `nil` if there is none.
     public var redelivery: OpenRedelivery?
     /// What the support desk wrote about it, the earliest first.
     public var comments: [DeskComment] = []
     /// When a run first made it a case.
     public var openedAt: Date
-    /// Whether it was this report's run.
+    /// Whether that was this report's run.
     public var isNew: Bool
 
     public init(
@@ -83,7 +83,7 @@ public struct ReportedSubscription: Hashable, Sendable {
     public let periods: [TransactionID]
     /// The end of the latest period that is paid and not refunded.
     public let paidUntil: Date?
-    /// Until when the app's server has granted access; `nil` where it never did.
+    /// Until when the app's server has granted access; `nil` if it never did.
     public let entitledUntil: Date?
 
     public init(periods: [TransactionID], paidUntil: Date?, entitledUntil: Date?) {

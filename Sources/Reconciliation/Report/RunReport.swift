@@ -9,7 +9,7 @@ public struct RunReport: Hashable, Sendable {
     public var finishedAt: Date
     /// The moment that the run took for the present (`--now`, otherwise when it started). Ages count from here.
     public var now: Date
-    /// In which support staff read times, beside UTC.
+    /// The zone in which support staff read times, beside UTC.
     public var timeZone: TimeZone
     public var outcome: RunOutcome
     public var receipts: ReceiptCounts
@@ -25,35 +25,36 @@ public struct RunReport: Hashable, Sendable {
     public var beyondLimit = 0
     /// What the run took away because it need not be kept any longer.
     public var purged = Purged()
-    /// What Apple's sales reports of the last thirty days come to; `nil` where none was read.
+    /// What Apple's sales reports of the last thirty days come to; `nil` if none was read.
     public var sales: SalesFigures?
-    /// How far the trail's chain reached when this run closed its books; `nil` where it did not, as in a dry run.
+    /// How far the trail's chain reached when this run closed its books; `nil` if it did not close them, as in a dry
+    /// run.
     public var trail: AuditTrail?
     /// What other sessions had locked.
     public var leftOut = LeftOut()
     /// What the night pulled from a company's own databases and files.
     public var sources: [SourcePull] = []
-    /// What was new of what Apple tells; `nil` where nothing was heard.
+    /// What was new in what Apple tells; `nil` if the run had no means to hear and heard nothing.
     public var heard: NoticeTotals?
     /// What asking Apple again about what was sold before came to.
     public var asked = AskingTotals()
     /// What became of the deliveries that are made without the customer.
     public var redeliveries = RedeliveryFigures()
-    /// How hearing each app goes that has a key, or whose server hands notifications on.
+    /// How hearing goes for each app that has a key, or whose server hands notifications on.
     public var hearings: [HearingFigures] = []
     /// The apps' figures that have a threshold.
     public var watched: [WatchedFigure] = []
-    /// Those that have reached it, which are told of before everything else.
+    /// Those that have reached it, which are reported first.
     public var alerts: [WatchedFigure] { watched.filter(\.isAlert) }
     /// What many cases have in common, those with the most cases first.
     public var patterns: [Pattern] = []
-    /// Of which programs and devices purchases are lost, in the apps whose cases are compared with deliveries.
+    /// The programs and devices whose purchases are lost, in the apps whose cases are compared with deliveries.
     public var clients: [ClientFigures] = []
-    /// What is paid and not looked at.
+    /// Purchases that are paid and not looked at.
     public var unjudged: [Unjudged] = []
-    /// Because of which settings purchases are not looked at.
+    /// The settings because of which purchases are not looked at.
     public var toMend: [SettingToMend] = []
-    /// The products of what is owed whose price nobody knows.
+    /// The owed products whose price nobody knows.
     public var unpriced: [UnpricedProduct] = []
 
     public init(

@@ -10,14 +10,14 @@ public struct SettingToMend: Hashable, Sendable {
     }
 
     public var cause: Cause
-    /// As the receipts say it, which may be no bundle id at all.
+    /// As the receipts say it; it may be no bundle id at all.
     public var bundleID: String
     /// Receipts that wait for it, paid transactions that are not looked at, and notifications that the app's server handed
     /// on.
     public var receipts: Int
     public var transactions: Int
     public var notices: Int
-    /// What Apple says; `nil` where it has not been asked.
+    /// What Apple says; `nil` if it has not been asked.
     public var detail: String?
 
     public init(

@@ -5,7 +5,7 @@ public struct SourcePull: Hashable, Sendable {
     public var taken: Int
     public var alreadyThere: Int
     public var refused: Int
-    /// Why it did not come to its end; `nil` where it did.
+    /// Why it did not come to its end; `nil` if it did.
     public var problem: String?
     /// The first of the rows that could not be taken, in this pull or an earlier one, and are not mended yet.
     public var refusedRows: [RefusedRow]
@@ -28,16 +28,16 @@ public struct SourcePull: Hashable, Sendable {
 
 /// A row of a source that could not be taken.
 public struct RefusedRow: Hashable, Sendable {
-    /// By which it is kept: the id that it names, or where it stands.
+    /// What it is kept by: the id that it names, or where it stands in the source.
     public let id: String
-    /// By which the company knows it: the id of a transaction, an original transaction, an order or a product that it
-    /// names; `nil` where that could not be read.
+    /// The id by which the company knows it: of a transaction, an original transaction, an order or a product; `nil` if
+    /// that could not be read.
     public let namedID: String?
-    /// Where it could not, and the row tells of a delivery, its numbers: one of them may be that id.
+    /// The row's numbers, if that id could not be read and the row tells of a delivery: one of them may be the id.
     public let numbers: [String]
-    /// In a word, such as `bad_value`.
+    /// Why it could not be taken, in a word such as `bad_value`.
     public let reason: String
-    /// In a sentence.
+    /// The same in a sentence.
     public let text: String
 
     public init(id: String, namedID: String?, numbers: [String] = [], reason: String, text: String) {
@@ -48,7 +48,7 @@ public struct RefusedRow: Hashable, Sendable {
         self.text = text
     }
 
-    /// What is wrong, and with what, for whoever sees its `id` beside it.
+    /// What is wrong, and with what, for a reader who sees its `id` beside it.
     public var what: String {
         guard let namedID, namedID != id else { return text }
         return "\(namedID): \(text)"

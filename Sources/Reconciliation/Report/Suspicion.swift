@@ -11,13 +11,13 @@ public struct Suspicion: Hashable, Sendable {
         case manyUsers = "many_users"
         /// Apple says that the receipt is not genuine, and Apple's own signature holds.
         case contradiction
-        /// It was delivered to another user than the one whom more speaks for (误充).
+        /// It was delivered to another user than the one for whom there is more evidence (误充).
         case misdelivery
-        /// It was claimed for an order of somebody else's, and refused.
+        /// It was claimed for somebody else's order, and refused.
         case refusedClaim = "refused_claim"
         /// It was delivered, and paid in a country where the app expects no sales.
         case unexpectedStorefront = "unexpected_storefront"
-        /// A receipt was uploaded for a thousand purposes and more.
+        /// A receipt was uploaded for a thousand purposes or more.
         case manyPurposes = "many_purposes"
         /// It was delivered, and Apple's word does not bear that out.
         case deliveredUnproved = "delivered_unproved"
@@ -34,7 +34,7 @@ public struct Suspicion: Hashable, Sendable {
 
     public var kind: Kind
     public var subject: Subject
-    /// Everyone who presented it, the first first.
+    /// Everyone who presented it, the earliest first.
     public var userIDs: [String]
     public var firstSeenAt: Date
     /// What was found, for instance the bundle id that the receipt names.

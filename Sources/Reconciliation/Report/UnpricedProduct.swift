@@ -1,10 +1,10 @@
 public import Foundation
 
-/// A product that was bought and whose price nobody knows: neither did Apple tell it, nor does the table `products`.
+/// A product that was bought, and whose price neither Apple nor the table `products` tells.
 public struct UnpricedProduct: Hashable, Sendable {
     public let bundleID: BundleID
     public let productID: ProductID
-    /// As Apple or the table `products` says; `nil` where nobody does.
+    /// As Apple or the table `products` says; `nil` if neither does.
     public let type: ProductType?
     /// As the table `products` has it.
     public let name: String?

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// From where on a figure of an app is told of before everything else. What is not set is not watched.
+/// The values from which on figures of an app are reported first. A figure without one is not watched.
 public struct Thresholds: Hashable, Sendable {
     /// Units that Apple sold in the last thirty days of its sales reports, and the tables never saw.
     public var unitsMissing: Int?
@@ -12,7 +12,7 @@ public struct Thresholds: Hashable, Sendable {
     public var oldestCase: TimeInterval?
     /// Redeliveries that the app's server took and did not claim within their lease.
     public var redeliveriesFailing: Int?
-    /// Whether it is told that purchases are delivered and Apple tells of none.
+    /// Whether it is reported first if purchases are delivered and Apple tells of none.
     public var drySpell = true
 
     public init() {}
@@ -26,7 +26,7 @@ public struct AppFigures: Hashable, Sendable {
     public var purchases = 0
     /// Those of them that are open cases.
     public var lost = 0
-    /// Of the open cases.
+    /// What was paid for the open cases, by currency.
     public var money: [Money] = []
     public var oldestCase: Date?
     public var redeliveriesFailing = 0
@@ -45,14 +45,14 @@ public struct WatchedFigure: Hashable, Sendable {
         /// Seconds.
         case oldestCase(TimeInterval, threshold: TimeInterval)
         case redeliveriesFailing(Int, threshold: Int)
-        /// When Apple's latest notification was signed, if one ever was, and how much was delivered since.
+        /// When Apple's latest notification was signed, if one ever was, and how many purchases were delivered since.
         case drySpell(since: Date?, delivered: Int, isOne: Bool)
     }
 
     public let bundleID: BundleID
     public let value: Value
 
-    /// By which machines know it.
+    /// The name by which programs know it.
     public var name: String {
         switch value {
         case .unitsMissing: "units_missing"
@@ -79,7 +79,7 @@ public struct WatchedFigure: Hashable, Sendable {
 }
 
 extension WatchedFigure {
-    /// What is watched of an app, at its moment.
+    /// The watched figures of an app at a moment.
     public static func all(
         of app: App, _ figures: AppFigures, hearing: HearingFigures?, now: Date
     ) -> [WatchedFigure] {

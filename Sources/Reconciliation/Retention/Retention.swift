@@ -1,14 +1,14 @@
 public import Foundation
 
-/// How long what receipts hold is kept once nothing is open on them, and an order that was never paid; `nil` for ever.
-/// The ledger's rows stay anyway.
+/// How long what receipts hold is kept once nothing about them is open, and how long an order that was never paid;
+/// `nil` for ever. The ledger's rows stay anyway.
 public struct Retention: Hashable, Sendable {
     /// Seconds since the receipt was last tried.
     public var payloads: TimeInterval?
     public var devices: TimeInterval?
     /// Seconds since the order was opened.
     public var orders: TimeInterval?
-    /// Seconds since a notification came that could not be taken: anybody may post to an app's server.
+    /// Seconds for which a notification that could not be taken is kept: anybody may post to an app's server.
     public static let refusedNotices: TimeInterval = 30 * 86_400
 
     public init(

@@ -4,7 +4,7 @@ import CivilTime
 public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertible {
     public let year, month, day: Int
 
-    /// `nil` where the calendar has no such day, or its year has not four digits.
+    /// `nil` if the calendar has no such day, or if its year does not have four digits.
     public init?(year: Int, month: Int, day: Int) {
         guard CivilDate(year: year, month: month, day: day) != nil else { return nil }
         (self.year, self.month, self.day) = (year, month, day)

@@ -8,13 +8,13 @@ public struct ComparedSales: Hashable, Sendable {
     public var place: Place
     public var unitsSold: Int
     public var unitsSeen: Int
-    /// The product's difference over this day, the one before and the one after, in all countries: zero where Apple and
-    /// the receipt put a purchase at midnight on different days.
+    /// The product's difference over this day, the one before and the one after, in all countries. It is zero if Apple
+    /// and the receipt put a purchase at midnight on different days.
     public var differenceAround: Int
     public var refundsSold: Int
     public var refundsSeen: Int
 
-    /// By what it is compared.
+    /// Whether one country is compared, or all of them together.
     public enum Place: Hashable, Sendable {
         /// Every transaction of the day and product tells its storefront (three letters).
         case country(String)
@@ -42,7 +42,7 @@ public struct ComparedSales: Hashable, Sendable {
         self.refundsSeen = refundsSeen
     }
 
-    /// Above zero: something was sold of which nothing ever came.
+    /// Above zero if something was sold of which nothing ever came.
     public var difference: Int { unitsSold - unitsSeen }
     public var refundDifference: Int { refundsSold - refundsSeen }
 }

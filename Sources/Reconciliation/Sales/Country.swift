@@ -1,6 +1,6 @@
 /// The countries' codes: Apple's sales reports have two letters, its transactions three (ISO 3166-1).
 public enum Country {
-    /// `USA` for `US`; `nil` where there is no such country.
+    /// `USA` for `US`; `nil` if there is no such country.
     public static func storefront(ofCode code: String) -> String? { storefronts[code] }
 
     /// `US` for `USA`.

@@ -10,13 +10,13 @@ public struct SalesLine: Hashable, Sendable {
     public var productID: ProductID
     /// Apple's Product Type Identifier.
     public var type: String
-    /// By the code of three letters.
+    /// The country, by its code of three letters.
     public var storefront: String
     /// Negative for refunds.
     public var units: Int64
     /// What the customer paid for one unit.
     public var price: Money?
-    /// That it cost the customer nothing, where the report names no currency for that.
+    /// Whether it cost the customer nothing, if the report names no currency for that.
     public var isFree: Bool
     /// The developer's part of one unit.
     public var proceeds: Money?

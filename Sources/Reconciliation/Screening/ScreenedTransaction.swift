@@ -5,15 +5,15 @@ public struct ScreenedTransaction: Hashable, Sendable {
     public let key: TransactionKey
     public private(set) var transaction: Transaction
     public private(set) var productType: ProductType?
-    /// Why it is not owed; `nil` when it is.
+    /// Why it is not owed; `nil` if it is.
     public let exclusion: Exclusion?
     public let foundBundleID: BundleID?
     public let source: Source
     /// When Apple said so.
     public let verifiedAt: Date
-    /// When what Apple said was looked at, where that was later: a night that looks at a signature confirms the purchase.
+    /// When what Apple said was looked at, if that was later: a night that looks at a signature confirms the purchase.
     public let confirmedAt: Date?
-    /// When the receipt was made that Apple read it from: see `VerifiedTransaction`.
+    /// When the receipt from which Apple read it was made: see `VerifiedTransaction`.
     public let madeAt: Date?
 
     public init(
@@ -32,9 +32,9 @@ public struct ScreenedTransaction: Hashable, Sendable {
         self.madeAt = madeAt
     }
 
-    /// Whether this tells more of the same transaction than that one. Of one source the later word does: it may take a
-    /// refund back, unless it is read from an older receipt. Of several a refund does before none, for a poorer one may not
-    /// tell it, then the better source. An upgrade is never taken back, whoever tells of it.
+    /// Whether this tells more of the same transaction than the other. Of one source, the later word tells more: it may
+    /// take a refund back, unless it is read from an older receipt. Of several, a refund comes before none, as a poorer
+    /// source may not tell it; then the better source. An upgrade is never taken back, whoever tells of it.
     fileprivate func tellsMore(than other: ScreenedTransaction) -> Bool {
         if source == other.source, verifiedAt != other.verifiedAt {
             let isLater = verifiedAt > other.verifiedAt
@@ -47,8 +47,8 @@ public struct ScreenedTransaction: Hashable, Sendable {
 
     private var isRefunded: Bool { transaction.refundedAt != nil }
 
-    /// Whether this later word knows less than that one: of no refund, for it is read from a receipt that was made before, or
-    /// of no upgrade.
+    /// Whether this later word knows less than the other: of no refund because it is read from a receipt that was made
+    /// before, or of no upgrade.
     private func knowsLess(than other: ScreenedTransaction) -> Bool {
         if isRefunded != other.isRefunded {
             return other.isRefunded && (madeAt ?? verifiedAt) < (other.madeAt ?? other.verifiedAt)
@@ -56,8 +56,8 @@ public struct ScreenedTransaction: Hashable, Sendable {
         return other.transaction.isUpgraded && !transaction.isUpgraded
     }
 
-    /// Takes over what only the other one says, as the ledger does where it hears of one after the other: `verifyReceipt`
-    /// tells no price, and a signed transaction in the same batch does.
+    /// Takes over what only the other one says, as the ledger does if it hears of one after the other: `verifyReceipt`
+    /// tells no price, but a signed transaction in the same batch does.
     fileprivate mutating func fillIn(from other: ScreenedTransaction) {
         productType = productType ?? other.productType
         transaction.expiresAt = transaction.expiresAt ?? other.transaction.expiresAt
@@ -71,20 +71,20 @@ public struct ScreenedTransaction: Hashable, Sendable {
 }
 
 extension [ScreenedTransaction] {
-    /// What Apple told by itself of each transaction: its latest word, with what only earlier ones tell.
+    /// What Apple told by itself of each transaction: its latest word, completed by what only earlier ones tell.
     public func latest() -> [ScreenedTransaction] {
         merged { $0.verifiedAt > $1.verifiedAt }
     }
 
-    /// What tells the most of each transaction, with what only others tell: first of each source, so that what a source
-    /// has taken back counts for nothing beside the others.
+    /// What tells the most of each transaction, completed by what only others tell. Each source is merged first, so
+    /// that what it has taken back counts for nothing beside the others.
     func told() -> [ScreenedTransaction] {
         Set(map(\.source)).sorted()
             .flatMap { source in filter { $0.source == source }.merged { $0.tellsMore(than: $1) } }
             .merged { $0.tellsMore(than: $1) }
     }
 
-    /// The best of each transaction, with what only others tell; in the order of their keys.
+    /// The best of each transaction, completed by what only others tell, in the order of their keys.
     private func merged(_ isBetter: (ScreenedTransaction, ScreenedTransaction) -> Bool) -> [ScreenedTransaction] {
         var best: [ScreenedTransaction] = []
         best.reserveCapacity(count)
@@ -104,7 +104,7 @@ extension [ScreenedTransaction] {
         for other in others.sorted(by: isBetter) {
             if let place = places[other.key] { best[place].fillIn(from: other) }
         }
-        // A number moves faster than what it stands for.
+        // Sorting moves numbers faster than what they stand for.
         return best.indices.sorted { best[$0].key < best[$1].key }.map { best[$0] }
     }
 }

@@ -3,7 +3,7 @@ public struct ScreeningSubject: Hashable, Sendable {
     public let transaction: Transaction
     /// The environment that Apple verified the receipt in.
     public let environment: Environment
-    /// The bundle id that the receipt names; `nil` where Apple's answer has none.
+    /// The bundle id that the receipt names; `nil` if Apple's answer has none.
     public let foundBundleID: BundleID?
     /// The app that the receipt was handed in for.
     public let app: App
@@ -27,8 +27,8 @@ public struct ScreeningSubject: Hashable, Sendable {
 }
 
 extension ScreeningSubject {
-    /// Whether it may come back under another id, or with another date, when the customer restores what they bought: what
-    /// nobody knows the type of does, too, unless it expires.
+    /// Whether it may come back under another id, or with another date, when the customer restores what they bought. A
+    /// purchase of unknown type may, too, unless it expires.
     public static func isRestorable(_ transaction: Transaction, of type: ProductType?) -> Bool {
         type == .nonConsumable || (type == nil && transaction.expiresAt == nil)
     }
@@ -62,7 +62,7 @@ extension Exclusion {
 
 /// Decides where a verified transaction belongs.
 public enum Screening {
-    /// Why the transaction is not owed; `nil` when it is.
+    /// Why the transaction is not owed; `nil` if it is.
     public static func exclusion(of subject: ScreeningSubject) -> Exclusion? {
         Exclusion.allCases.first { $0.rule.applies(subject) }
     }

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// From where the night pulls what a company already has.
+/// A query or a folder from which the night pulls what a company already has.
 public struct SourceSettings: Sendable, Hashable {
     /// As the configuration names it, such as `delivered`.
     public var name: String
     public var kind: ImportKind
     public var origin: Origin
 
-    /// Where it lies.
+    /// Where the source's data is.
     public enum Origin: Sendable, Hashable {
         case query(SourceQuery)
         /// A folder in which a job of the company's drops files.
@@ -23,18 +23,18 @@ public struct SourceSettings: Sendable, Hashable {
 
 /// A query of the company's own, in a database of its own.
 public struct SourceQuery: Sendable, Hashable {
-    /// As libpq understands it.
+    /// A connection string, as libpq understands it.
     public var conninfo: String
     /// Gives the columns that an import of its kind has.
     public var text: String
-    /// The column that grows with every row that is new or changed; `nil` where all is read each night.
+    /// The column that grows with every row that is new or changed; `nil` if everything is read each night.
     public var watermark: String?
-    /// How far behind the watermark a pull begins; `nil` for what is usual of its type.
+    /// How far behind the watermark a pull begins; `nil` for what is usual for its type.
     public var overlap: Overlap?
     /// Seconds that one statement may take.
     public var statementTimeout: TimeInterval
 
-    /// So much was perhaps not committed yet when what came behind it was read.
+    /// How far back rows may not have been committed yet when later ones were read.
     public enum Overlap: Sendable, Hashable {
         /// Seconds, of a watermark that is a time.
         case time(TimeInterval)

@@ -7,7 +7,7 @@ public struct Adoption: Hashable, Sendable {
     /// Who says so.
     public var by: String
     public var note: String
-    /// Where several apps have a key: which is meant.
+    /// The app that is meant, if several apps have a key.
     public var bundleID: BundleID?
 
     public init(id: String, userID: String, by who: String, note: String, bundleID: BundleID?) {

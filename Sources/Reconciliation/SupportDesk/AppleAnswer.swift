@@ -18,6 +18,7 @@ public enum AppleAnswer: Hashable, Sendable {
         }
     }
 
+    /// What one app's App Store Server API told.
     public enum Finding: Hashable, Sendable {
         case found([ApplesTransaction])
         /// Apple knows none, as it said in a sentence.

@@ -1,4 +1,4 @@
-/// Which case a line of a report is of, and what it stood like when the report was written.
+/// The case that a line of a report is about, and the state that it was in when the report was written.
 public struct CaseMark: Hashable, Sendable {
     public let key: TransactionKey
     /// As `iap.case_mark` gives it.
@@ -9,12 +9,12 @@ public struct CaseMark: Hashable, Sendable {
         self.standing = standing
     }
 
-    /// As a cell holds it: no id has a space, and no spreadsheet takes it for a number.
+    /// The mark as a cell holds it: no id has a space, and no spreadsheet takes it for a number.
     public var text: String {
         [key.bundleID.text, key.environment.rawValue, key.id.text, standing].joined(separator: " ")
     }
 
-    /// `nil` where the text is no case's.
+    /// `nil` if the text is no case's mark.
     public init?(_ text: String) {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let bundleID = BundleID(parts[0]), let environment = Environment(rawValue: parts[1]),

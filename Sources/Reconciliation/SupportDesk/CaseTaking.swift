@@ -5,9 +5,9 @@ public enum TakingOutcome: Hashable, Sendable {
     case taken
     case freed
     case noOpenCase
-    /// Somebody is on it, since then.
+    /// Somebody has been on it since then.
     case takenAlready(by: String, since: Date)
-    /// The id is known in several places, and which is meant was not said.
+    /// The id is known in several apps or environments, and it was not said which is meant.
     case ambiguous
 }
 

@@ -4,7 +4,7 @@ public struct DecidedLine: Hashable, Sendable {
     public let number: Int
     public let mark: CaseMark
     public let decision: DeskDecision
-    /// What was written beside it; empty where nothing was.
+    /// What was written beside it; empty if nothing was.
     public let note: String
 
     public init(number: Int, mark: CaseMark, decision: DeskDecision, note: String) {
@@ -26,7 +26,7 @@ public enum DecisionOutcome: Hashable, Sendable {
 /// Why a line's decision was not carried out. The raw value is the word for programs.
 public enum DecisionRefusal: String, Hashable, Sendable, CaseIterable {
     // What the ledger says
-    /// Its mark is of no case of this database, or of one that was opened at another time.
+    /// Its mark is of no case in this database, or of one that was opened at another time.
     case anotherReport = "another_report"
     /// Other evidence came since the report was written, or the decision was taken back.
     case changedSince = "changed_since"
@@ -34,7 +34,7 @@ public enum DecisionRefusal: String, Hashable, Sendable, CaseIterable {
     case excluded
     /// Evidence speaks for several users, and a line names none.
     case severalOwners = "several_owners"
-    /// It is not certain whose it is, so that nothing is delivered without the customer.
+    /// It is not certain whose it is, so nothing is delivered without the customer.
     case ownerUncertain = "owner_uncertain"
     /// Another session held the case for too long.
     case busy
@@ -43,7 +43,7 @@ public enum DecisionRefusal: String, Hashable, Sendable, CaseIterable {
     case malformed
     case notText = "not_text"
     case formula
-    /// The line says no case.
+    /// The line names no case.
     case noCase = "no_case"
     /// The line's transaction is not its case's.
     case otherTransaction = "other_transaction"

@@ -1,6 +1,6 @@
-/// By which words a spreadsheet's columns and decisions are known, in whatever language.
+/// The words by which a spreadsheet's columns and decisions are known, in any language.
 public struct DecisionVocabulary: Sendable {
-    /// What a decision is read from.
+    /// A column from which a decision is read.
     public enum Column: Hashable, Sendable, CaseIterable {
         case mark, decision, note
         /// Only compared with the mark.

@@ -5,7 +5,7 @@ public enum CommentOutcome: Hashable, Sendable {
     case noted
     /// No verified transaction has the id.
     case notVerified
-    /// The id is known in several places, and which is meant was not said.
+    /// The id is known in several apps or environments, and it was not said which is meant.
     case ambiguous
 }
 

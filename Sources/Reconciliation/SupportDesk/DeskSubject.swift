@@ -1,7 +1,7 @@
-/// Which transaction somebody of the support desk speaks of.
+/// The transaction of which somebody of the support desk speaks.
 public struct DeskSubject: Hashable, Sendable {
     public var transactionID: TransactionID
-    /// Where the same id is known in several apps or environments: which is meant.
+    /// Which is meant, if the same id is known in several apps or environments.
     public var bundleID: BundleID?
     public var environment: Environment?
 

@@ -2,13 +2,14 @@ public import Foundation
 
 /// The one thing that the support desk wants to know of an id.
 public enum DeskVerdict: Hashable, Sendable {
-    /// The goods were delivered; to whom is `nil` where the support desk did not say.
+    /// The goods were delivered; the user is `nil` if the support desk did not say to whom.
     case delivered(to: String?, at: Date, refundedAt: Date?)
     /// Paid, and past its grace: a likely lost order, with what the last run made of it, if one has judged it.
     case owed(Assessment?, orderIDs: [String])
     /// Paid, and the app's server is to deliver it by itself.
     case redelivering(OpenRedelivery)
-    /// Paid, and since the last run judged whose it is, something speaks for another: all for whom anything does.
+    /// Paid, but evidence for another user came since the last run judged whose it is; everyone for whom there is
+    /// evidence.
     case contested([String])
     /// Paid, and the client may still come for it.
     case pending(until: Date)
@@ -21,9 +22,9 @@ public enum DeskVerdict: Hashable, Sendable {
     case waiting
     /// A receipt came for it and can't be used.
     case unusable(ReceiptProblem)
-    /// An order that no purchase is known for.
+    /// An order for which no purchase is known.
     case unpaidOrder
-    /// A user of whom no purchase is known to be open; what waits may yet hold one.
+    /// A user without a known open purchase; a waiting receipt may yet hold one.
     case nothingOpen(deliveries: Int, waitingReceipts: Int)
     /// Apple knows no such id.
     case notPaid
@@ -31,7 +32,7 @@ public enum DeskVerdict: Hashable, Sendable {
     case several(owed: Int, delivered: Int, refunded: Int, others: Int)
     case unknown
 
-    /// Whether nobody knows anything of the id, Apple neither.
+    /// Whether nobody knows anything of the id, not even Apple.
     public var isOfNothing: Bool { self == .unknown || self == .notPaid }
 }
 
@@ -70,7 +71,7 @@ extension DeskVerdict {
         }
     }
 
-    /// What the night would not owe of any app's is not to be adopted.
+    /// A purchase that the night would not owe for any app is not to be adopted.
     private init(unseen purchase: ApplesTransaction) {
         let transaction = purchase.transaction
         let app = App(
@@ -111,7 +112,7 @@ extension DeskVerdict {
 }
 
 extension Enquiry {
-    /// What Apple told of and the ledger does not know.
+    /// The transactions of which Apple told and that the ledger does not know.
     public var unseenTransactions: [ApplesTransaction] {
         let known = Set(transactions.map(\.key))
         return apple.transactions.filter { !known.contains($0.key) }

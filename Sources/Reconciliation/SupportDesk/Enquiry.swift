@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Everything that is known about an id that somebody asks the support desk about. What the same text names in several
-/// apps or environments, or as several sorts of id, is all in it.
+/// Everything that is known about an id that somebody asks the support desk about. It holds all that the text names, in
+/// several apps or environments, or as several sorts of id.
 public struct Enquiry: Hashable, Sendable {
     public let id: String
     /// Transactions that the ledger knows, the latest purchase first.
     public var transactions: [KnownTransaction] = []
     /// The app's own orders of this id.
     public var orders: [KnownOrder] = []
-    /// The user of this id, where one is known.
+    /// The user of this id, if one is known.
     public var user: KnownUser?
     /// Claims of transactions that are in none of the ledger's tables.
     public var strayClaims: [StrayClaim] = []
@@ -106,7 +106,7 @@ public struct KnownReceipt: Hashable, Sendable {
     public let state: State
     /// On how many nights it was tried in vain.
     public let attempts: Int
-    /// What is the matter with it, and what was said in a sentence; `nil` where it was not tried yet.
+    /// What is the matter with it, and what was said in a sentence; `nil` if it was not tried yet.
     public let problem: ReceiptProblem?
     public let detail: String?
 

@@ -9,21 +9,21 @@ public struct KnownTransaction: Hashable, Sendable {
     public let productType: ProductType?
     public let quantity: Int
     public let purchasedAt: Date
-    /// What was paid: Apple's price where it told one, otherwise the list price times the quantity.
+    /// What was paid: Apple's price if it told one, otherwise the list price times the quantity.
     public let price: Money?
     public let isListPrice: Bool
     public let source: Source
     public var place: Place
     /// In which receipts it was seen, those uploaded for it first.
     public var sightings: [Sighting] = []
-    /// Every claim of it, the first first.
+    /// Every claim of it, the earliest first.
     public var claims: [ClaimAttempt] = []
     public var lostOrder: KnownCase?
-    /// What the app's server is to deliver of it by itself; `nil` where nothing.
+    /// The delivery that the app's server is to make by itself; `nil` if there is none.
     public var redelivery: OpenRedelivery?
-    /// Whose it is by what is known now: of what is owed, all who may claim it, and the owners that the last night saw.
+    /// Whose it is by what is known now. If it is owed, all who may claim it, and the owners that the last night saw.
     public var owners: [String] = []
-    /// What was done about it, the first first.
+    /// What was done about it, the earliest first.
     public var events: [KnownEvent] = []
 
     /// Where a transaction is, and what that place knows.
@@ -51,7 +51,7 @@ public struct KnownTransaction: Hashable, Sendable {
         self.place = place
     }
 
-    /// Whether something that came since speaks for another than the one whom the last run took for its owner.
+    /// Whether evidence that came since speaks for another user than the owner whom the last run named.
     public var isContested: Bool {
         guard let user = lostOrder?.assessment.owner.user else { return false }
         return owners.contains { $0 != user }
@@ -87,7 +87,7 @@ public struct Owed: Hashable, Sendable {
 
 /// What the black table knows of a transaction: its goods were delivered.
 public struct Delivery: Hashable, Sendable {
-    /// `nil` where the support desk did not say.
+    /// `nil` if the support desk did not say.
     public let userID: String?
     public let orderID: String?
     /// `claim`: by the app's server; `resolved`: by the support desk; or a later word.
@@ -116,7 +116,7 @@ public struct NotOwed: Hashable, Sendable {
     public let cause: Cause
     public let excludedAt: Date
     public let refundedAt: Date?
-    /// The app that the receipt names, where it is another's.
+    /// The app that the receipt names, if it is another's.
     public let foundBundleID: String?
 
     public init(cause: Cause, excludedAt: Date, refundedAt: Date?, foundBundleID: String?) {
@@ -126,8 +126,8 @@ public struct NotOwed: Hashable, Sendable {
         self.foundBundleID = foundBundleID
     }
 
-    /// Whether the customer has the money back. What Apple takes back of Family Sharing, or of the sandbox, nobody paid
-    /// for here.
+    /// Whether the customer has the money back. What Apple takes back in Family Sharing or in the sandbox was paid by
+    /// nobody here.
     public var isRefund: Bool {
         switch cause {
         case .rule(.refunded): true

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A delivery that the app's server was asked to make by itself, and has not made yet: until it ends, whoever delivers by
-/// hand delivers a second time.
+/// A delivery that the app's server was asked to make by itself, and has not made yet. Until it ends, whoever delivers
+/// by hand delivers a second time.
 public struct OpenRedelivery: Hashable, Sendable {
     public let userID: String
     public let orderedAt: Date
@@ -9,7 +9,7 @@ public struct OpenRedelivery: Hashable, Sendable {
     public let orderedBy: String
     /// How often an app's server took it.
     public let tries: Int
-    /// When it took it last; `nil` where it has not yet.
+    /// When it was last taken; `nil` if it was not yet.
     public let takenAt: Date?
 
     public init(userID: String, orderedAt: Date, orderedBy who: String, tries: Int, takenAt: Date?) {

@@ -18,7 +18,7 @@ public struct Resolution: Hashable, Sendable {
     /// Who decides.
     public var by: String
     public var note: String
-    /// Where the same id is known in several apps or environments: which is meant.
+    /// Which is meant, if the same id is known in several apps or environments.
     public var bundleID: BundleID?
     public var environment: Environment?
     /// To whom it was delivered, and for which order; `nil` for the case's only owner.
@@ -40,9 +40,9 @@ public enum ResolutionOutcome: Hashable, Sendable {
     case done
     /// Nothing was changed, for this reason.
     case unchanged(Reason)
-    /// The id is known in several places, and which is meant was not said.
+    /// The id is known in several apps or environments, and it was not said which is meant.
     case ambiguous
-    /// Evidence speaks for each of these users, and to whom it was delivered was not said.
+    /// There is evidence for each of these users, and it was not said to whom it was delivered.
     case severalOwners([String])
 
     public enum Reason: String, Hashable, Sendable, CaseIterable {
@@ -53,7 +53,7 @@ public enum ResolutionOutcome: Hashable, Sendable {
         case refunded
         /// Nobody has heard of the user to whom it is said to have been delivered.
         case unknownUser = "unknown_user"
-        /// It is not certain whose it is, so that nothing is delivered without the customer.
+        /// It is not certain whose it is, so nothing is delivered without the customer.
         case ownerUncertain = "owner_uncertain"
     }
 }

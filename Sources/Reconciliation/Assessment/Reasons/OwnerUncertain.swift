@@ -10,14 +10,15 @@ extension ReasonRule {
         return wasFinishedElsewhere(facts) || mayBeClaimedByAnother(facts) || isOfTheAccountAlone(matter)
     }
 
-    /// All that speaks for them is that others of the account's purchases were theirs. A phone's users share its account,
-    /// and of the one who paid nothing may have been delivered yet: an order of their own would speak for them, too.
+    /// The only evidence for them is that other purchases of the account were theirs. A phone's users share its
+    /// account, and nothing may have been delivered yet to the one who paid. An order of their own would be evidence,
+    /// too.
     private static func isOfTheAccountAlone(_ matter: CaseMatter) -> Bool {
         OwnerCandidate.all(in: matter.facts).allSatisfy { $0.evidence == [.account] } && matter.orders == .none
     }
 
-    /// Where one of them handed it in for a purchase of their own, and a later receipt lacks it, whoever paid may have
-    /// finished it, of whom no receipt tells.
+    /// If one of them handed it in for a purchase of their own, and a later receipt lacks it, somebody of whom no
+    /// receipt tells may have paid for it and finished it.
     private static func wasFinishedElsewhere(_ facts: CaseFacts) -> Bool {
         facts.isMissingLater && facts.onlyCameWithOthers
     }
@@ -29,12 +30,12 @@ extension ReasonRule {
             facts.age < NoticeSending.retryWindow, facts.mentions.isEmpty
         else { return false }
         guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
-        // An order speaks for its user, so that one of anybody else's would have made the owner ambiguous.
+        // An order is evidence for its user, so somebody else's would have made the owner ambiguous.
         let ordered = Set(facts.namedOrderIDs)
         let isOrdered = facts.orders.contains { ordered.contains($0.id) }
         return !isOrdered && uploadedAt > facts.purchasedAt + promptly
     }
 
-    /// Seconds in which the callback of whoever paid comes: later another user may be logged in.
+    /// Seconds within which the payer's callback comes; later another user may be logged in.
     private static let promptly: TimeInterval = 15 * 60
 }

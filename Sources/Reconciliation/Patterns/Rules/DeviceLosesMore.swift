@@ -1,5 +1,5 @@
 extension PatternRule {
-    /// A version of the app that does not upload, a system on which it is killed.
+    /// For example a version of the app that does not upload, or a system on which it is killed.
     static let deviceLosesMore = PatternRule { facts in
         facts.traits.flatMap { trait, values in
             values.compactMap { value, share in

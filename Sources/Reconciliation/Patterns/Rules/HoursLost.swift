@@ -1,7 +1,7 @@
 import Foundation
 
 extension PatternRule {
-    /// A server that stood still for an hour, or some, and came back.
+    /// A server that stood still for an hour or more, and came back.
     static let hoursLost = PatternRule { facts in
         let delivered = facts.hours.values.filter(\.isMostlyDelivered).reduce(PurchaseCounts(), +)
         return Stretch.all(in: facts.hours).compactMap { stretch in
@@ -12,12 +12,12 @@ extension PatternRule {
     }
 }
 
-/// Hours in a row of which more was lost than delivered; an hour without a purchase breaks no row.
+/// Hours in a row in which more was lost than delivered. An hour without a purchase does not interrupt them.
 private struct Stretch {
     let from: Date
     var until: Date
     var counts: PurchaseCounts
-    /// Whether an hour before and an hour after it were delivered.
+    /// Whether purchases of an hour before it and of an hour after it were delivered.
     var isSurrounded: Bool { hasBefore && hasAfter }
     private let hasBefore: Bool
     private var hasAfter = false
