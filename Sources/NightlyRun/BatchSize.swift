@@ -1,10 +1,11 @@
-/// How many receipts a batch may hold, by the size and the contents of those before. What is asked of the database for each
-/// batch costs as much as some hundred small receipts; large ones, and those with years of purchases, are held in memory,
-/// several batches at a time, and a batch is one database transaction.
+/// How many receipts a batch may hold, by the size and the contents of those before. A batch's statements cost as much
+/// as some hundred small receipts, so it should not be too small. Large receipts, and those with years of purchases,
+/// are held in memory, several batches at a time, and a batch is one database transaction, so it should not be too
+/// large.
 struct BatchSize {
     private static let wantedBytes = 1_500_000
     private static let wantedTransactions = 2_500
-    /// Of the first batch, when nothing is known yet.
+    /// The size of the first batch, when nothing is known yet.
     private static let first = 128
 
     /// The most, whatever the receipts are.

@@ -3,12 +3,12 @@ import Job
 import Ledger
 import Reconciliation
 
-/// Gives one worker its batches: takes some buckets that fill a batch, or one that fills several, owns them, reads them
-/// to their end, takes the next.
+/// The source of one worker's batches: it owns some buckets that fill a batch, or one that fills several, reads them to
+/// their end, and takes the next.
 struct BatchSource {
     let night: Night
     private var size: BatchSize
-    /// Those in hand.
+    /// The buckets in hand.
     private var buckets: [Int] = []
     private var end = Data()
 
@@ -36,7 +36,7 @@ struct BatchSource {
         checkpoint(.bucketOwned)
         let limit = night.reserve(size.receipts)
         guard limit > 0 else { return nil }
-        // Where the connection is lost, another worker takes what this one would have.
+        // If the connection is lost, another worker takes what this one would have taken.
         var taken = 0
         defer { night.giveBack(limit - min(limit, taken)) }
         let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
@@ -49,7 +49,8 @@ struct BatchSource {
         checkpoint(.batchFetched)
         end = batch.end
         size.learn(payloadBytes: batch.payloadBytes, of: batch.receiptCount)
-        // An empty one is the last, too, and handed on as the others are: what was fetched before it is not recorded yet.
+        // An empty batch is the last, too, and is handed on like the others: what was fetched before it is not recorded
+        // yet.
         if batch.isLast { self.buckets = [] }
         return batch
     }

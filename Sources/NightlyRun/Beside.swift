@@ -2,15 +2,15 @@ import Foundation
 import Job
 import Ledger
 
-/// A second connection of a run's, opened when it is first asked for: for what is done beside what the run does over its
-/// own. One thing at a time: whoever asks waits for that before asking for the next.
+/// A second connection of a run, for work beside what the run does over its own. It is opened when it is first asked
+/// for, and does one thing at a time: a caller waits for one before asking for the next.
 actor Beside {
     private let ledger: LedgerSettings
     /// Seconds for which the database, or another session's lock, is waited for.
     private let patience: TimeInterval
     private let log: @Sendable (LogEntry) -> Void
     private var session: LedgerSession?
-    /// Who asks meanwhile waits for it, too.
+    /// Callers that ask meanwhile wait for it, too.
     private var connecting: Task<Void, Never>?
 
     init(ledger: LedgerSettings, patience: TimeInterval, log: @escaping @Sendable (LogEntry) -> Void) {
@@ -19,7 +19,7 @@ actor Beside {
         self.log = log
     }
 
-    /// Whether there is a connection; there is none where it could not be had when it was first asked for.
+    /// Whether there is a connection; there is none if it could not be had when it was first asked for.
     var isOpen: Bool {
         get async {
             let connecting = connecting ?? Task { await connect() }
@@ -33,7 +33,7 @@ actor Beside {
         do {
             session = try await LedgerSession.connect(ledger)
         } catch {
-            // A server may have no connection to spare, and the night gets on without.
+            // A server may have no connection to spare, and the night goes on without one.
             let isPassing = if case .connectionLost = error { true } else { false }
             log(
                 LogEntry(
@@ -43,8 +43,8 @@ actor Beside {
         }
     }
 
-    /// Runs the body, and runs it again where the database went away or another session's lock was in its way; gives
-    /// `nil` where there is no connection.
+    /// Runs the body, and runs it again if the database went away or another session's lock was in its way. Gives `nil`
+    /// if there is no connection.
     func run<Value: Sendable>(
         _ body: @Sendable (LedgerSession) async throws(LedgerError) -> Value
     ) async throws(LedgerError) -> Value? {

@@ -3,19 +3,19 @@ import Ledger
 import Reconciliation
 import Verification
 
-/// What a report tells of all cases together, of what is none, and of what is to be mended.
+/// What a report tells of all cases together, of what is no case, and of what is to be mended.
 struct CaseFigures: Sendable {
     let counts: CaseCounts
     /// How many transactions of which a delivery is expected are still within their grace.
     let pending: Int
-    /// What is paid and not looked at.
+    /// Purchases that are paid and not looked at.
     let unjudged: [Unjudged]
     let patterns: [PatternFacts]
     let unpriced: [UnpricedProduct]
     let toMend: [SettingToMend]
 }
 
-/// Reads the figures of cases after a sweep. They hang on nothing of the books, and so are read beside their closing.
+/// Reads the figures of cases after a sweep. They don't depend on the books, so they are read while these are closed.
 struct CaseFiguresReading: Sendable {
     let night: Night
     let swept: Sweeper.Swept

@@ -2,7 +2,7 @@ import Job
 import Ledger
 import Reconciliation
 
-/// Judges the pages of a sweep, in their order, and stores what they come to: beside whoever reads the next page.
+/// Judges the pages of a sweep in their order, and stores their cases while the caller reads the next page.
 actor CaseKeeper {
     private let night: Night
     private let beside: Beside
@@ -13,7 +13,7 @@ actor CaseKeeper {
         self.beside = beside
     }
 
-    /// A page at a time: whoever calls waits for one before handing over the next.
+    /// Judges and stores one page at a time: a caller waits for a page before handing over the next.
     ///
     /// - Returns: the cases whose transaction another session has locked.
     func keep(_ page: [CaseFacts]) async -> Result<[AssessedCase], LedgerError> {
@@ -46,9 +46,10 @@ extension LedgerSession {
 }
 
 /// The orders that were matched to a transaction in this sweep: one order is never given to two. The oldest purchase
-/// comes first, and so to the order that fits it best.
+/// comes first, and so gets the order that fits it best.
 struct GivenOrders {
-    /// Hashes in place of ids, so that millions need little memory; two orders with one hash cost a match, no money.
+    /// Hashes instead of ids, so that millions need little memory. If two orders have the same hash, a match is lost,
+    /// but no money.
     private var hashes: Set<Int> = []
 
     mutating func assess(_ page: [CaseFacts]) -> [AssessedCase] {

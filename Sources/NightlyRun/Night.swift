@@ -24,7 +24,7 @@ final class Night: Sendable {
         var budget: Int
         var done = 0
         var receipts = ReceiptCounts()
-        /// What other sessions' locks were in the way of, in this pass over the buckets.
+        /// What other sessions' locks kept from being taken, in this pass over the buckets.
         var leftOut = LeftOut()
         var troubles = Troubles()
         var waiting = Waiting()
@@ -72,8 +72,8 @@ final class Night: Sendable {
         }
     }
 
-    /// The next buckets that no worker of this run has taken: as many as together fill a batch of so many receipts, for in
-    /// a small night each holds a few.
+    /// The next buckets that no worker of this run has taken: as many as fill a batch of that many receipts together,
+    /// because in a small night each holds a few.
     func takeBuckets(filling limit: Int) -> [Int] {
         state.withLock { state in
             var taken: [Int] = []
@@ -141,13 +141,13 @@ final class Night: Sendable {
         }
     }
 
-    /// The trouble that most receipts met which must be tried again.
+    /// The trouble that most of the receipts to be tried again met.
     var greatestTrouble: String? { state.withLock { $0.troubles.greatest } }
 
     /// The receipts that must be tried again.
     var waiting: Waiting { state.withLock { $0.waiting } }
 
-    /// Leaves so many receipts, and these transactions, that another session's lock was in the way of: they stay due.
+    /// Leaves receipts and transactions because of another session's lock: they stay due.
     func leave(receipts: Int = 0, transactions: [TransactionID] = []) {
         state.withLock { state in
             state.leftOut.receipts += receipts
@@ -160,7 +160,7 @@ final class Night: Sendable {
         _ = state.withLock { $0.leftOut.buckets.insert(bucket) }
     }
 
-    /// What other sessions' locks were in the way of to the end.
+    /// What other sessions' locks kept from being taken to the end.
     var leftOut: LeftOut { state.withLock { $0.leftOut } }
 
     /// Why nothing of some app could be verified.

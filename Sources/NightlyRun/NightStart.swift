@@ -7,7 +7,7 @@ final class NightStart {
     let options: RunOptions
     let session: LedgerSession
     let services: AppleServices
-    /// `nil` where none are fetched.
+    /// `nil` if none are fetched.
     let reports: SalesReports?
     let stop: StopSignal
     /// Whether something may be booked by now.

@@ -23,7 +23,7 @@ public struct NightlyJob: Sendable {
         self.progress = progress
     }
 
-    /// As of the moment that was named, if one was.
+    /// The ledger's settings, as of the moment that was named, if one was.
     func ledger(_ options: RunOptions) -> LedgerSettings {
         var ledger = settings.ledger
         ledger.present = options.asOf.named
@@ -54,7 +54,7 @@ public struct NightlyJob: Sendable {
 
     private func begin(_ start: NightStart) async throws -> Run {
         do {
-            // A dry run's shadows are there once.
+            // A dry run's shadows exist only once.
             return try await retrying(patience: start.options.isDryRun ? 0 : settings.patience) { why in
                 log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
                 try await start.session.reconnect(within: settings.patience)
@@ -79,8 +79,9 @@ public struct NightlyJob: Sendable {
         return try await Run.begin(self, start, at: present, stopwatch)
     }
 
-    /// A key that Apple refuses holds up the receipts of its app alone: each says so for itself, and so does the report.
-    /// Where Apple does not answer, each app is asked for minutes: a stop ends that.
+    /// Asks whether Apple takes the apps' keys. A key that Apple refuses holds up only the receipts of its app: each of
+    /// them says so, and so does the report. If Apple does not answer, each app is asked for minutes, which a stop
+    /// ends.
     private func checkAccess(_ start: NightStart) async throws(UnusableSetting) {
         let services = start.services
         let refused = await start.stop.cancelling { () async -> Result<[BundleID: String], UnusableSetting> in
@@ -98,7 +99,8 @@ public struct NightlyJob: Sendable {
         }
     }
 
-    /// First of all, so that what was decided is no case of this night. A dry run leaves the files where they are.
+    /// Takes the decisions first of all, so that what was decided is no case of this night. A dry run leaves the files
+    /// where they are.
     private func takeDecisions(_ start: NightStart, at present: Present) async {
         guard !start.options.isDryRun, let folder = settings.decisions else { return }
         await DecisionFolderTaking(
@@ -106,7 +108,7 @@ public struct NightlyJob: Sendable {
         ).take()
     }
 
-    /// A dry run leaves no trace, and so takes nothing over: it goes by what was pulled before.
+    /// Pulls the sources. A dry run leaves no trace, so it takes nothing over and goes by what was pulled before.
     private func pullSources(_ start: NightStart, at present: Present, _ stopwatch: Stopwatch) async throws {
         guard !start.options.isDryRun, !settings.sources.isEmpty else { return }
         let puller = SourcePuller(settings: settings, stop: start.stop, present: present.moment, log: log)
@@ -137,7 +139,7 @@ public struct NightlyJob: Sendable {
         }
     }
 
-    /// What the night of that moment pulled of the company's own, and of Apple's sales reports.
+    /// What the night of that moment pulled from the company's sources and from Apple's sales reports.
     func pulls(_ session: LedgerSession, at now: Date) async throws(LedgerError) -> [SourcePull] {
         let pulls = try await session.sourcePulls(settings.sources.map(\.name), at: now)
         guard let access = settings.sales, let sales = try await session.salesPull(of: access.vendorNumber, at: now)
@@ -152,11 +154,11 @@ public struct NightlyJob: Sendable {
         try await session.watchedFigures(of: settings.apps.map(\.app), hearings: hearings, now: now)
     }
 
-    /// Hands over the findings of the latest run that closed its books again.
+    /// Hands over again the findings of the latest run that closed its books.
     ///
     /// - Parameter runID: that run, if it is named.
-    /// - Throws: as `run`; `JobError.notFound` where there is none, or the one that is named is not the latest: which
-    ///   cases were open then is not kept, and today's would stand beside that run's figures.
+    /// - Throws: as `run`; `JobError.notFound` if there is none, or if the named one is not the latest: which cases
+    ///   were open then is not kept, and today's would stand beside that run's figures.
     public func report(run runID: Int64?, findings: inout some FindingsReceiver) async throws -> RunReport {
         do {
             return try await writeAgain(runID, findings: &findings)
@@ -205,7 +207,7 @@ public struct NightlyJob: Sendable {
     }
 
     /// Checks what is between here and the server, the schema and the clocks, takes the night's lock, and ends the rows
-    /// of runs that were killed. A dry run takes no lock, for it writes nothing: it puts its shadows in front.
+    /// of runs that were killed. A dry run takes no lock, because it writes nothing; it puts its shadows in front.
     private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws -> Present {
         if try await session.isPooledByTransaction(settings.ledger) {
             throw JobError.configuration(

@@ -4,7 +4,7 @@ import Ledger
 import Reconciliation
 import Verification
 
-/// What the cases are sure of, the apps' servers deliver without the customer, where they want that.
+/// Orders redeliveries of what is sure from the apps' servers that want that.
 struct RedeliveryOrders {
     let night: Night
     let session: LedgerSession
@@ -19,8 +19,8 @@ struct RedeliveryOrders {
         }
     }
 
-    /// The outages of apps whose deliveries a source tells of. A replica that stands still, or a folder into which nothing
-    /// is dropped any more, looks alike, and what it keeps back was delivered.
+    /// The outages of apps whose deliveries a source tells of. A replica that stands still, or a folder into which
+    /// nothing is dropped any more, looks the same, and what it keeps back was delivered.
     private func possiblyStalled() async throws(LedgerError) -> [Pattern] {
         let wanting = Set(night.settings.apps.map(\.app).filter { $0.redelivery == .high }.map(\.bundleID))
         guard !wanting.isEmpty, night.settings.sources.contains(where: \.kind.tellsOfDeliveries) else { return [] }

@@ -12,7 +12,7 @@ extension Run {
         let hearings: [HearingFigures]
     }
 
-    /// How the night ends by that.
+    /// How the night ends, given what was taken.
     func outcome(of taken: Taken) -> RunOutcome {
         let receipts = taken.receipts
         if let reason = night.stop.reason { return .endedEarly(reason) }
@@ -37,7 +37,7 @@ extension Run {
 }
 
 extension RunOutcome {
-    /// How a run ended that nothing was in the way of, by what it read to its end.
+    /// How a run ended that nothing stopped, by what it read to its end.
     init(untried: Int, sources: [SourcePull], hearings: [HearingFigures]) {
         if untried > 0 {
             self = .endedEarly("\(untried) receipts were not tried and stay due")

@@ -3,7 +3,7 @@ import Ledger
 import Reconciliation
 
 extension Run {
-    /// What a night takes away. That it can't is told and fails no run: the next night takes it.
+    /// Purges what a night has time for. A failure is logged and fails no run: the next night tries again.
     func purge() async -> Purged {
         guard !night.isDryRun, !night.stop.isRequested else { return Purged() }
         let purger = Purger(

@@ -13,7 +13,7 @@ struct Run {
     let startedAt: Date
     let present: Present
     let due: [Int: Int]
-    /// What was new of what Apple tells; `nil` where there is nobody to hear.
+    /// What was new in what Apple tells; `nil` if there is nobody to hear.
     let heard: NoticeTotals?
     /// What asking again about what was sold before came to.
     let asked: AskingTotals
@@ -69,8 +69,8 @@ struct Run {
             ledger: job.ledger(options))
     }
 
-    /// What earlier settings excluded is verified again where those of today let it through, and so is what the apps'
-    /// servers took back.
+    /// Has what earlier settings excluded verified again if today's let it through, and what the apps' servers took
+    /// back.
     private static func reconsider(_ job: NightlyJob, _ session: LedgerSession, at now: Date) async throws {
         let owedAgain = try await session.watchOwedAgain(at: now)
         if owedAgain > 0 {
@@ -86,7 +86,7 @@ struct Run {
                 fields: ["receipts": String(count)]))
     }
 
-    /// Does everything, and ends the run's row as it deserves.
+    /// Does everything, and ends the run's row accordingly.
     func carryOut(to findings: inout some FindingsReceiver) async throws -> RunReport {
         try await row.carryOut {
             let report = try await work(to: &findings)
@@ -124,7 +124,7 @@ struct Run {
         head.history = try await step { try await session.history(upTo: night.runID) }
         head.sales = try await step { try await session.salesFigures(of: .upTo(night.now)) }
         head.watched = try await step { try await job.watchedFigures(session, taken.hearings, at: night.now) }
-        // What was noted is told of, too.
+        // The report tells what was noted, too, so that comes first.
         if try await noted == nil, !night.isDryRun { try await step { try await night.noteEntered(session) } }
         try await hand(head, to: &findings)
         head.stages.append(
@@ -188,13 +188,13 @@ struct Run {
         return head
     }
 
-    /// What the workers left out, and who holds the buckets that nobody of this run could own. A bucket that another run
-    /// works through, where runs share the inbox, is in good hands.
+    /// What the workers left out, and who holds the buckets that nobody of this run could own. If runs share the inbox,
+    /// a bucket that another run works through is in good hands.
     private func leftOut() async throws -> LeftOut {
         var leftOut = night.leftOut
         var holdersOfBucket: [Int: [LockHolder]] = [:]
         for bucket in leftOut.buckets { holdersOfBucket[bucket] = try await session.holders(of: .bucket(bucket)) }
-        // Only then: what a run that shares the inbox has freed meanwhile is not due any more.
+        // Read only now: what a run that shares the inbox has freed meanwhile is not due any more.
         let due = leftOut.buckets.isEmpty ? [:] : try await session.dueReceipts(at: night.now)
         for (bucket, holders) in holdersOfBucket.sorted(by: { $0.key < $1.key }) {
             let isShared = job.settings.workers == .shared && !holders.isEmpty && holders.allSatisfy(\.isJob)
@@ -208,14 +208,14 @@ struct Run {
         return leftOut
     }
 
-    /// How many receipts the run should have tried and did not, though nothing was in the way; those of a run that shares
-    /// the inbox are tried by the other.
+    /// How many receipts the run should have tried and did not, though nothing was in the way. If runs share the inbox,
+    /// the other tries its own.
     private func untried() async throws -> Int {
         let left = night.receipts.left
         return left == 0 ? 0 : min(left, try await session.dueReceipts(at: night.now).values.reduce(0, +))
     }
 
-    /// A receiver begins anew where it is begun once more.
+    /// Hands over the findings. A receiver that is begun once more begins anew.
     private func hand(_ head: RunReport, to findings: inout some FindingsReceiver) async throws {
         let stage = FindingsStage(
             session: session, apps: job.settings.apps.map(\.app), runID: night.runID, now: night.now)

@@ -11,10 +11,10 @@ struct RunRow {
     let present: Present
     let isDryRun: Bool
 
-    /// A step of the night on the run's own session, again where another session is in the way. Where the session was lost,
-    /// while the workers worked or earlier, it comes back and takes the night again.
+    /// Does a step of the night on the run's own session, again if another session is in the way. If the session was
+    /// lost, while the workers worked or earlier, it reconnects and takes the night's locks again.
     func step<Value>(_ body: () async throws -> Value) async throws -> Value {
-        // A dry run's shadows are there once.
+        // A dry run's shadows exist only once.
         try await retrying(patience: isDryRun ? 0 : job.settings.patience, regain: regain, body)
     }
 
@@ -27,7 +27,7 @@ struct RunRow {
         }
     }
 
-    /// What is done from the row on. Where it fails the row says why, if the database can still be told.
+    /// Does what follows the row. If that fails, the row says why, if the database can still be told.
     ///
     /// - Throws: what the body throws; `JobError.interrupted` for a database that went away or a lock that stayed, since
     ///   something may be booked.

@@ -24,7 +24,7 @@ struct Screener: Sendable {
                 if type == nil { ofUnknownType.insert(original) }
             }
         }
-        // What nobody knows the type of is mostly a consumable, which nothing restores: it is its own original.
+        // A purchase of unknown type is mostly a consumable, which nothing restores: it is its own original.
         for original in ofUnknownType where found[original] == [original.id] { found[original] = nil }
         return found
     }
@@ -67,7 +67,8 @@ struct Screener: Sendable {
         return sightings
     }
 
-    /// When a receipt was made whose want of one of its app's purchases tells that the client has finished that.
+    /// When a receipt was made, if the lack of one of its app's purchases tells that the client has finished that
+    /// purchase.
     func madeAt(_ verified: VerifiedGroup) -> Date? {
         apps[verified.group.bundleID].flatMap { verified.verdict.madeAt(for: $0) }
     }
@@ -80,7 +81,7 @@ struct Screener: Sendable {
             subject: ScreeningSubject(
                 transaction: verified.transaction, environment: environment, foundBundleID: app.bundleID, app: app,
                 productType: type(of: verified.transaction, in: app),
-                // Of a known purchase it was asked when that entered, of another it is when the inbox is taken.
+                // For a known purchase this was asked when it entered; for another it is asked when the inbox is taken.
                 isOriginalKnown: false),
             // Apple's own word, and not what a client may have kept for long.
             source: .serverAPI, verifiedAt: signedAt)
@@ -93,7 +94,8 @@ struct Screener: Sendable {
         }
     }
 
-    /// What a transaction is one id of; `nil` where nothing gives it another one.
+    /// The original that several transaction ids may share, this one's among them; `nil` if nothing gives it another
+    /// id.
     private func original(
         of transaction: Transaction, _ type: ProductType?, _ app: App, _ receipt: VerifiedReceipt
     ) -> KnownOriginals.Original? {

@@ -8,7 +8,7 @@ import Verification
 struct Sweeper {
     let night: Night
     let session: LedgerSession
-    /// For what can be stored beside; none in a dry run, whose shadows no other connection sees.
+    /// The connection over which cases are stored meanwhile; none in a dry run, whose shadows no other connection sees.
     let beside: Beside?
 
     struct Swept {
@@ -16,20 +16,20 @@ struct Sweeper {
         var cases = 0
         /// Those that another session has locked: their cases stay as they are.
         var locked: [TransactionID] = []
-        /// Of what a delivery was expected, and up to when it was known what was delivered.
+        /// The deliveries that were expected, and up to when it was known what was delivered.
         let expected: [ExpectedDelivery]
         let told: Date
     }
 
-    /// Sweeps all apps, after whatever other run sweeps now: pages of a run that looked before the last receipts were
-    /// recorded would else be stored over those of one that looked after it.
+    /// Sweeps all apps, once no other run sweeps any more. Otherwise the pages of a run that looked before the last
+    /// receipts were recorded would be stored over those of a run that looked after it.
     func sweep() async throws(LedgerError) -> Swept {
         guard !night.isDryRun, try await takeTurn() else { return try await sweepNow() }
         let swept: Swept
         do {
             swept = try await sweepNow()
         } catch {
-            // Where the connection was lost, so is the lock.
+            // If the connection was lost, so is the lock.
             try? await session.unlock(.sweep)
             throw error
         }
@@ -37,7 +37,7 @@ struct Sweeper {
         return swept
     }
 
-    /// Waits as long as the other run does something. What its program hangs over is nothing to wait for.
+    /// Waits as long as the other run does something, but not for one whose program hangs.
     ///
     /// - Returns: whether the lock is ours.
     private func takeTurn() async throws(LedgerError) -> Bool {
@@ -84,7 +84,7 @@ struct Sweeper {
         return swept
     }
 
-    /// Up to when it is known what was delivered: now, or where sources tell of it when they were last pulled to their
+    /// Up to when it is known what was delivered: now, or, if sources tell of it, when they were last pulled to their
     /// end.
     private func toldUpTo() async throws(LedgerError) -> Date {
         let sources = night.settings.sources.filter(\.kind.tellsOfDeliveries).map(\.name)
@@ -92,8 +92,8 @@ struct Sweeper {
         return min(night.now, try await session.toldUpTo(sources) ?? .distantPast)
     }
 
-    /// Judges and stores what the body hands over, page by page: beside the body, which reads the facts of the next page,
-    /// where there is a connection for that.
+    /// Judges and stores what the body hands over, page by page. If there is a connection for that, it does so while
+    /// the body reads the facts of the next page.
     ///
     /// - Parameter body: is told whether pages are stored beside it.
     /// - Returns: the cases whose transaction another session has locked.
@@ -118,7 +118,7 @@ struct Sweeper {
                 underWay = Task { await keeper.keep(page) }
             }
         } catch {
-            // Nothing of this sweep is written any more when it is done again.
+            // Nothing of this sweep may be written any more when it is done again.
             _ = await underWay?.value
             throw error
         }

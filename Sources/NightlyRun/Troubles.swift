@@ -1,6 +1,6 @@
 import Reconciliation
 
-/// What kept receipts of a run from being judged, by app: what an operator should hear once, not once a receipt.
+/// What kept receipts of a run from being judged, by app: what an operator should hear once, not once for each receipt.
 struct Troubles {
     private struct Kind: Hashable {
         let problem: ReceiptProblem
@@ -9,7 +9,7 @@ struct Troubles {
 
     private struct Trouble {
         var receipts = 0
-        /// The first one's words, and whether others had other ones.
+        /// The first receipt's words, and whether others had other ones.
         let text: String
         var isOneOfMany = false
     }
@@ -20,7 +20,8 @@ struct Troubles {
 
     mutating func judge(_ bundleID: String) { judged.insert(bundleID) }
 
-    /// Of which app nothing could be verified until a setting is mended: a sentence with the first one's words.
+    /// Names an app of which nothing could be verified until a setting is mended, in a sentence with the first
+    /// receipt's words.
     var unverifiable: String? {
         met.filter { $0.key.problem.needsAnOperator && !judged.contains($0.key.bundleID) }
             .min { $0.key.bundleID < $1.key.bundleID }
@@ -39,7 +40,7 @@ struct Troubles {
         return trouble.receipts == receipts
     }
 
-    /// The trouble that most receipts met, as a sentence with the first one's words.
+    /// The trouble that most receipts met, as a sentence with the first receipt's words.
     var greatest: String? {
         met.max { ($0.value.receipts, $1.key.bundleID) < ($1.value.receipts, $0.key.bundleID) }
             .map { kind, trouble in

@@ -13,7 +13,7 @@ struct VerifiedGroup: Sendable {
     var signature: OfflineSignature? { judgement.signature }
     var isOfNoForm: Bool { judgement.isOfNoForm }
 
-    /// The same payload where PostgreSQL does not take what it says.
+    /// The same payload, if PostgreSQL does not take what it says.
     ///
     /// - Parameter why: PostgreSQL's words.
     func unrecorded(_ why: String) -> VerifiedGroup {
@@ -40,13 +40,13 @@ struct Verifier: Sendable {
     /// Whether Apple counts as down for all that was asked, so that nothing more is sent tonight.
     var isAppleDown: Bool { services.isDown }
 
-    /// The apps for which it does, and whether that is all that was asked about.
+    /// The apps for which Apple counts as down, and whether that is all that was asked about.
     var outage: Outage? {
         let apps = services.appsInOutage
         return apps.isEmpty ? nil : Outage(apps: apps, isWhole: services.isDown)
     }
 
-    /// Apple could not be asked about these apps any more.
+    /// The apps about which Apple could not be asked any more.
     struct Outage {
         let apps: [BundleID]
         let isWhole: Bool
@@ -103,9 +103,10 @@ extension String {
 }
 
 extension ReceiptVerdict {
-    /// Whether Apple could not be reached or did not prove to be Apple: in an outage no fault of the receipt. What Apple
-    /// answered to this one is its own, also in an outage: else whoever uploads what Apple's server chokes on could have
-    /// the night believe in one, and nothing would ever count against what they uploaded.
+    /// Whether Apple could not be reached or did not prove to be Apple: in an outage that is no fault of the receipt.
+    /// What Apple answered to this one counts as its own, even in an outage. Otherwise somebody could upload what
+    /// Apple's server chokes on and have the night believe in an outage, and nothing would ever count against those
+    /// uploads.
     fileprivate var isForWantOfApple: Bool {
         guard case .problem(let problem, _) = self else { return false }
         return ReceiptProblem.forWantOfApple.contains(problem)

@@ -19,8 +19,9 @@ struct Worker {
         let task: Task<[VerifiedGroup], Never>
     }
 
-    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all, or payload by
-    /// payload where PostgreSQL refuses what one says, in the order in which they were fetched; `recorded` counts them.
+    /// Works until no bucket is left, or the night ends early. Batches are recorded in the order in which they were
+    /// fetched, each whole or not at all, or payload by payload if PostgreSQL refuses what one says. `recorded` counts
+    /// them.
     func work(recorded: inout Int) async throws(LedgerError) {
         var source = BatchSource(night: night)
         var ahead: [Verification] = []
@@ -54,7 +55,7 @@ struct Worker {
         return Verification(batch: batch, task: task)
     }
 
-    /// Its receipts stay due, and count no more towards the run's limit.
+    /// Gives up a batch: its receipts stay due, and count no more towards the run's limit.
     private func giveUp(_ verification: Verification) {
         verification.task.cancel()
         night.giveBack(verification.batch.receiptCount)
@@ -71,7 +72,7 @@ struct Worker {
         try await night.free(batch, session)
     }
 
-    /// Records what one payload says. Where PostgreSQL refuses that, its receipts are to be tried again, with PostgreSQL's
+    /// Records what one payload says. If PostgreSQL refuses that, its receipts are to be tried again, with PostgreSQL's
     /// words.
     private func recordAlone(_ group: VerifiedGroup, of batch: InboxBatch) async throws(LedgerError) {
         do {
@@ -89,7 +90,7 @@ struct Worker {
         }
     }
 
-    /// Records these payloads of a batch, or leaves them where another session's lock stays in the way.
+    /// Records these payloads of a batch, or leaves them if another session's lock stays in the way.
     private func record(_ groups: [VerifiedGroup], of batch: InboxBatch) async throws(LedgerError) {
         let receipts = tried(groups)
         do {
@@ -122,8 +123,8 @@ struct Worker {
         night.count(totals)
         if totals.receiptsHeld > 0 || !totals.locked.isEmpty {
             night.leave(receipts: totals.receiptsHeld, transactions: totals.locked)
-            // It may be another worker of this run, which has long finished when they are tried again. What is left out to
-            // the end is said there.
+            // The lock may be another worker's of this run, which has long finished when they are tried again. What is
+            // left out to the end is said there.
             night.log(
                 LogEntry(
                     .debug, "another session holds transactions, which are tried again",

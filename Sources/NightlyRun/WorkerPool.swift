@@ -23,7 +23,7 @@ struct WorkerPool {
             let before = night.receipts.left
             night.offer(remaining)
             if night.isDryRun {
-                // Its receipts stay due: one pass is all there is.
+                // The batch's receipts stay due, so there is only one pass.
                 var recorded = 0
                 return try await Worker(night: night, session: session).work(recorded: &recorded)
             }
@@ -31,7 +31,7 @@ struct WorkerPool {
             if night.receipts.left < before {
                 losses = 0
             } else if wasLost, losses < mostReconnects {
-                // What a worker had in hand when it lost its session nobody else took.
+                // Nobody else took what a worker had in hand when it lost its session.
                 losses += 1
             } else {
                 // Runs that share the inbox get in each other's way for a moment: what one leaves, another may have left.
@@ -41,7 +41,7 @@ struct WorkerPool {
         }
     }
 
-    /// Gives whether a worker lost its session on the way.
+    /// Makes a pass over the buckets. Gives whether a worker lost its session on the way.
     private func pass(workers: Int) async throws -> Bool {
         let ends = try await withThrowingTaskGroup(of: WorkerEnd.self) { group in
             for _ in 0..<max(1, workers) {
@@ -50,7 +50,7 @@ struct WorkerPool {
             return try await group.reduce(into: [WorkerEnd]()) { $0.append($1) }
         }
         let refusals = ends.compactMap { if case .refused(let why) = $0 { why } else { nil } }
-        // One that got in does the work of all.
+        // One worker that got a session does the work of all.
         if let refusal = refusals.first, refusals.count == ends.count { throw refusal }
         return ends.contains { if case .done(wasLost: true) = $0 { true } else { false } }
     }
@@ -91,7 +91,7 @@ struct WorkerPool {
         }
     }
 
-    /// A session to work with, also where the database goes away just then: the night is under way.
+    /// A session to work with, even if the database goes away just then: the night is under way.
     private func connect() async throws(LedgerError) -> LedgerSession {
         var backoff = DatabaseBackoff(within: night.settings.patience, pause: 1...1)
         while true {

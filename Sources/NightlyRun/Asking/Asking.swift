@@ -4,9 +4,9 @@ import Ledger
 import Reconciliation
 import Verification
 
-/// The ask stage: asks Apple again about what was sold before, within the night's budget of questions. First come
-/// deliveries for which only the app's server vouches, then customers, those who have been waiting longest before the
-/// others: notifications may be lost, and nobody uploads what was refunded.
+/// The ask stage: asks Apple again about what was sold before, within the night's budget of questions, because
+/// notifications may be lost and nobody uploads what was refunded. Deliveries for which only the app's server vouches
+/// come first, then customers; those who have been waiting longest come before the others.
 struct Asking {
     let hearing: Hearing
 
@@ -14,12 +14,12 @@ struct Asking {
     private var session: LedgerSession { hearing.session }
     private var now: Date { hearing.now }
 
-    /// Apple has been seen to know a purchase hours late.
+    /// Seconds after a purchase before Apple is asked: it has been seen to know a purchase hours late.
     private static let late: TimeInterval = 24 * 3600
-    /// So many answers, or purchases in them, are taken together.
+    /// How many answers, or purchases in them, are taken together.
     private static let batchSize = 500
 
-    /// Asks about what each app sold; an app that can't be asked about is told of, and the night goes on with the rest.
+    /// Asks about what each app sold. An app that can't be asked about is logged, and the night goes on with the rest.
     func ask() async throws(LedgerError) -> AskingTotals {
         var totals = AskingTotals()
         for app in settings.apps where !hearing.stop.isRequested {
@@ -44,7 +44,7 @@ struct Asking {
         return due.isEmpty ? AskingTotals() : try await ask(due, of: questions, app)
     }
 
-    /// Where an app has no key, the newest receipt of a customer tells what was refunded.
+    /// If an app has no key, the newest receipt of a customer tells what was refunded.
     private func verifyAgain(_ app: AppSettings) async throws(LedgerError) -> AskingTotals {
         guard let reasking = app.reasking, app.verification != .local else { return AskingTotals() }
         try await session.forgetCustomers(of: app.app, notSeenSince: reasking.windowStart(at: now), at: now)
@@ -67,7 +67,7 @@ struct Asking {
         case delivery(TransactionKey, VerifiedTransaction?, Environment)
         /// A delivery to a customer whose account Apple knows no longer.
         case ofAccountGone(TransactionKey)
-        /// Nothing was learnt of this one, and why.
+        /// Nothing was learnt of this one, for the reason given.
         case problem(Question, String)
         /// Nothing more can be asked tonight.
         case end(String)
@@ -110,7 +110,7 @@ struct Asking {
     private struct Gathered {
         var batch: AnswerBatch
         var totals = AskingTotals()
-        /// Why the first question that was not answered was not.
+        /// Why the first question without an answer has none.
         var problem: String?
         /// Whether nothing more can be asked tonight.
         var isOver = false
@@ -122,8 +122,8 @@ struct Asking {
         AnswerBatch(runID: hearing.runID, now: now, interval: app.reasking?.interval ?? 0)
     }
 
-    /// Takes a batch; or one answer after the other where PostgreSQL refuses what one says, which must keep no other from
-    /// being taken. What is refused is asked again.
+    /// Takes a batch, or one answer after the other if PostgreSQL refuses what one says: that must not keep the others
+    /// from being taken. What is refused is asked again.
     private func take(_ batch: AnswerBatch, of app: App) async throws(LedgerError) -> AskingTotals {
         guard batch.count > 0 else { return AskingTotals() }
         do {
@@ -213,7 +213,7 @@ struct Asking {
                 AnswerBatch.Delivery(transactionID: key.id, finding: .unproved(.unknownToApple), appAccountToken: nil))
             return
         }
-        // What Apple knows under another environment's number says nothing of the one that was delivered.
+        // What Apple knows under the same number in the other environment says nothing of the one that was delivered.
         guard environment == key.environment else {
             batch.deliveries.append(
                 AnswerBatch.Delivery(transactionID: key.id, finding: .unproved(.sandbox), appAccountToken: nil))

@@ -6,7 +6,7 @@ import Verification
 
 /// The hear stage: reads what Apple told by itself since the last night, before the inbox is taken. What it tells of a
 /// known purchase is written down at once; a purchase that nobody knows goes into the inbox. An app that can't be heard
-/// is told of, and the night goes on with the rest.
+/// is reported, and the night goes on with the rest.
 struct Hearing {
     let runID: Int64
     let now: Date
@@ -47,8 +47,8 @@ struct Hearing {
         return totals
     }
 
-    /// So many questions to Apple are under way at the same time, so that an answer may take 300 ms and they still are the
-    /// fifty a second that Apple allows at most, which the client sees to.
+    /// How many questions to Apple are under way at the same time: enough for the fifty a second that Apple allows if
+    /// an answer takes 300 ms. The client sees to it that there are no more.
     static let questionsAhead = 16
 
     private func read(
@@ -93,7 +93,7 @@ struct Hearing {
 
     private struct Answer: Sendable {
         let question: HistoryReading.Question
-        /// `nil` where the run was asked to stop.
+        /// `nil` if the run was asked to stop.
         let outcome: NoticeHistory.Outcome?
     }
 
@@ -113,11 +113,11 @@ struct Hearing {
         }
     }
 
-    /// Takes a batch; or one notice after the other where PostgreSQL refuses what one says, which must keep no other from
-    /// being taken, tonight and every night after.
+    /// Takes a batch, or one notice after the other if PostgreSQL refuses what one says: that must not keep the others
+    /// from being taken, tonight and every night after.
     ///
-    /// - Parameter refuse: what becomes of one that is refused, by its place in the batch and PostgreSQL's words, in what
-    ///   is taken after all of them.
+    /// - Parameter refuse: notes a refused notice, by its position in the batch and PostgreSQL's words, in what is
+    ///   taken after all of them.
     private func take(
         _ batch: NoticeBatch, of app: App, refuse: (Int, String, inout NoticeBatch) -> Void
     ) async throws(LedgerError) -> NoticeTotals {
@@ -153,7 +153,7 @@ struct Hearing {
         }
     }
 
-    /// `nil` where it is about no transaction, or of an environment that the app does not sell in.
+    /// `nil` if it is about no transaction, or about one of an environment in which the app does not sell.
     func heard(_ notice: Notice, by way: HeardNotice.Way, for app: App) -> HeardNotice? {
         guard let transaction = notice.transaction, notice.environment == app.environment else { return nil }
         return HeardNotice(

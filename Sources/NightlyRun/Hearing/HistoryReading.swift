@@ -3,8 +3,8 @@ import Reconciliation
 import Verification
 
 /// Reads windows of Apple's history of an app's notifications side by side, and gives what it read in batches. A window
-/// is over when its last page came; the history is read as far as the last of those windows, from the first on, that are
-/// over. One that fails holds up no other, and a later night asks for it again.
+/// is over when its last page came. The history is read as far as the windows are over, counted from the first without
+/// a gap. A window that fails holds up no other, and a later night asks for it again.
 struct HistoryReading {
     /// Notices to be taken together.
     struct Batch {
@@ -12,16 +12,17 @@ struct HistoryReading {
         /// What could not be read of the pages, in a sentence each.
         fileprivate(set) var unreadable: [String] = []
         fileprivate(set) var unusable: [UnusableNotice] = []
-        /// From when and up to when the history is read once these are taken; `nil` where that is no further than before.
+        /// From when and up to when the history is read once these are taken; `nil` if that is no further than before.
         fileprivate(set) var heardFrom: Date?
         fileprivate(set) var heardThrough: Date?
 
         mutating func forgetHowFar() { (heardFrom, heardThrough) = (nil, nil) }
     }
 
-    /// So many notices are taken together: more would lie in memory, fewer would cost a commit each.
+    /// How many notices are taken together: more would fill memory, fewer would cost a commit each.
     private static let batchSize = 500
-    /// So many windows that fail one after the other are no matter of a page: the rest is left to a later night.
+    /// How many windows may fail one after the other. If so many do, it is not because of a page, and the rest is left
+    /// to a later night.
     private static let mostFailures = 3
 
     private let windows: [HearingWindow]
@@ -39,7 +40,7 @@ struct HistoryReading {
     /// Why not all could be read.
     private(set) var problem: String?
 
-    /// - Parameter isBackward: the latest window is the first.
+    /// - Parameter isBackward: whether the latest window is the first.
     init(_ windows: [HearingWindow], isBackward: Bool = false) {
         self.windows = windows
         self.isBackward = isBackward
@@ -55,7 +56,7 @@ struct HistoryReading {
         fileprivate var first: Question { Question(number: number, window: window, token: nil) }
     }
 
-    /// The first page of the next window; `nil` where all are begun, or nothing more is asked.
+    /// The first page of the next window; `nil` if all are begun, or if nothing more is asked.
     mutating func next() -> Question? {
         guard !isGivenUp, begun < windows.count else { return nil }
         defer { begun += 1 }
@@ -67,7 +68,7 @@ struct HistoryReading {
         switch outcome {
         case .page(let page):
             batch.notices += page.notices
-            // What is amiss may be so on the way here.
+            // The page may have been damaged on its way here.
             if !page.unreadable.isEmpty, let first = beginAnew(question) { return first }
             batch.unreadable += page.unreadable
             batch.unusable += page.unusable
@@ -82,7 +83,7 @@ struct HistoryReading {
         case .pageTokenRefused: return anew(question, "Apple refuses the page tokens that it gives")
         case .problem(let why): return anew(question, why)
         case .needsConfiguration(let why):
-            // What somebody must mend is told before what only failed.
+            // What somebody must mend is told rather than what only failed.
             problem = why
             isGivenUp = true
             return nil
@@ -93,8 +94,8 @@ struct HistoryReading {
         }
     }
 
-    /// The window is read again from its first page, once: a token lasts for some minutes, and what is there already
-    /// changes nothing.
+    /// Reads the window again from its first page, once. A token lasts for some minutes, and notices that are there
+    /// already change nothing.
     private mutating func anew(_ question: Question, _ why: String) -> Question? {
         if let first = beginAnew(question) { return first }
         courses[question.number] = nil
@@ -104,7 +105,7 @@ struct HistoryReading {
         return nil
     }
 
-    /// `nil` where the window was begun anew before.
+    /// `nil` if the window was begun anew before.
     private mutating func beginAnew(_ question: Question) -> Question? {
         guard begunAnew.insert(question.number).inserted else { return nil }
         courses[question.number] = nil
@@ -122,7 +123,7 @@ struct HistoryReading {
         }
     }
 
-    /// What was read since the last time, once it is enough, or all that is left.
+    /// What was read since the last batch, once it is enough for one, or all that is left.
     mutating func batch(isLast: Bool) -> Batch? {
         guard isLast || batch.notices.count >= Self.batchSize else { return nil }
         defer { batch = Batch() }

@@ -1,11 +1,11 @@
 import Verification
 
-/// How far a window of Apple's history is read, page by page. It sees that the pages end, whatever Apple answers: the
-/// night holds its lock while it hears.
+/// How far a window of Apple's history is read, page by page. It makes sure that the pages end, whatever Apple answers:
+/// the night holds its lock while it hears.
 struct WindowCourse {
     /// More than any window has: a million notices.
     private static let mostPages = 50_000
-    /// So many in a row that hold nothing.
+    /// The most pages in a row that may hold nothing.
     private static let mostEmptyPages = 1000
 
     private var pages = 0
@@ -13,7 +13,7 @@ struct WindowCourse {
     /// Hashes: the tokens themselves would fill memory.
     private var tokens: Set<Int> = []
 
-    /// Why the page behind this one is not asked for; `nil` where it is.
+    /// Why the page after this one is not asked for; `nil` if it is.
     mutating func flaw(of page: NoticeHistory.Page, next token: String) -> String? {
         pages += 1
         emptyPages = page.notices.isEmpty && page.unreadable.isEmpty ? emptyPages + 1 : 0
