@@ -1,8 +1,8 @@
-/// As what a command works in the database, and the key of `[database]` that names its login.
+/// The role as which a command works in the database, and the key of `[database]` that names its login.
 package enum DatabaseRole {
     case job, support, privacy, imports
 
-    /// What to say where the database refuses another.
+    /// What to say if the database refuses another.
     var explanation: String {
         switch self {
         case .job: "the job works as role iap_job: name its login with “conninfo”"

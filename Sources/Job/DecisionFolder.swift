@@ -3,7 +3,7 @@ public import Reconciliation
 /// How decisions are written in a report's spreadsheet, and what became of them in a file beside it.
 public struct DecisionForm: Sendable {
     package let vocabulary: DecisionVocabulary
-    /// Makes a line of CSV of cells.
+    /// Makes a line of CSV from cells.
     package let line: @Sendable ([String]) -> String
 
     public init(vocabulary: DecisionVocabulary, line: @escaping @Sendable ([String]) -> String) {
@@ -15,7 +15,7 @@ public struct DecisionForm: Sendable {
 /// The folder whose files a night takes.
 public struct DecisionFolder: Sendable {
     public var path: String
-    /// The database as the support desk reaches it; `nil` where it is the job's own way.
+    /// How the support desk reaches the database; `nil` if it is the job's own way.
     public var database: String?
     public var form: DecisionForm
 

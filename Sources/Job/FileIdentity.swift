@@ -1,6 +1,6 @@
 import Foundation
 
-/// By which a regular file is known under all its names: nothing that is written may be what is read.
+/// What identifies a regular file under all its names, so that no file is written over that is also read.
 package struct FileIdentity: Equatable {
     private let device: UInt64
     private let number: UInt64

@@ -22,7 +22,7 @@ extension JobError {
             }
     }
 
-    /// As the other; where the database refuses, with the role that should have asked, and who grants it a right.
+    /// As the other. If the database refuses, it also says which role should have asked, and who grants it a right.
     package init(_ error: LedgerError, workingAs role: DatabaseRole) {
         switch error {
         case .refused(let text):
@@ -64,6 +64,6 @@ extension JobError {
 }
 
 extension String {
-    /// With a full stop at its end, of which PostgreSQL and Apple give some texts one themselves.
+    /// The text with a full stop at its end, which some texts of PostgreSQL and Apple have already.
     package var sentence: String { last.map { ".!?。".contains($0) } ?? true ? self : self + "." }
 }

@@ -5,16 +5,17 @@ public import Verification
 
 /// Everything the job is told from outside: what the configuration says, parsed and checked.
 public struct JobSettings: Sendable {
-    /// As libpq understands it (`host=… dbname=…`, or a URI); empty for libpq's own environment and defaults.
+    /// A connection string, as libpq understands it (`host=… dbname=…`, or a URI); empty for libpq's own environment
+    /// and defaults.
     public var database: String
-    /// The database as whoever takes over a company's own history reaches it; `nil` where it is the job's own way.
+    /// How whoever takes over a company's own history reaches the database; `nil` if it is the job's own way.
     public var importDatabase: String?
     public var apps: [AppSettings]
     /// What the night pulls from a company's own databases and files.
     public var sources: [SourceSettings] = []
-    /// By what Apple's sales reports are fetched; `nil` where they are not.
+    /// The access to Apple's sales reports; `nil` if they are not fetched.
     public var sales: SalesAccess?
-    /// Where files of decisions lie that the night takes; `nil` for nowhere.
+    /// The folder of the files of decisions that the night takes; `nil` if there is none.
     public var decisions: DecisionFolder?
     public var apple: AppleSettings
     public var workers: Workers
@@ -26,7 +27,7 @@ public struct JobSettings: Sendable {
     public var questionsANight: Int = 10_000
     /// The share (0…1) of the receipts tried that may have to be tried again before the run ends with code 75.
     public var tryAgainShare: Double
-    /// In which support staff read times, beside UTC.
+    /// The zone in which support staff read times, beside UTC.
     public var timeZone: TimeZone
     /// Seconds that one statement of the job may take; `nil` for no limit.
     public var statementTimeout: TimeInterval?
@@ -56,8 +57,8 @@ public struct JobSettings: Sendable {
 }
 
 extension JobSettings {
-    /// Seconds for which another session's lock on rows is waited for. Whoever holds them that long holds up what needs
-    /// them, and no night.
+    /// Seconds for which another session's lock on rows is waited for. A session that holds rows for longer holds up
+    /// what needs them, but not the night.
     package var conflictPatience: TimeInterval { min(10, patience) }
 
     /// How the job's own role reaches the ledger.

@@ -30,12 +30,13 @@ package struct Present: Sendable {
     /// PostgreSQL's clock, now.
     package var clock: Date { Date().addingTimeInterval(offset) }
 
-    /// A host's clock that differs by more is told of; by how much more a run is refused.
+    /// Seconds: a host's clock that differs by more than the first is warned of, by more than the second a run is
+    /// refused.
     package static let tolerated: TimeInterval = 120
     package static let bearable: TimeInterval = 3600
 
-    /// - Throws: `JobError.configuration` where a clock or the moment that was named can't be right: it would purge
-    ///   what should be kept, close days that are not over, and put receipts off to a day that nobody sees.
+    /// - Throws: `JobError.configuration` if a clock or the moment that was named can't be right: it would purge what
+    ///   should be kept, close days that are not over, and put receipts off to a day that nobody sees.
     package init(_ asOf: AsOf, _ time: LedgerTime) throws(JobError) {
         offset = time.offset
         if case .replay(let date) = asOf {

@@ -2,7 +2,7 @@ package import Foundation
 package import Ledger
 package import Reconciliation
 
-/// Purges bucket by bucket, a small transaction after the other, so that nothing waits for it.
+/// Purges bucket by bucket, one small transaction after the other, so that nothing waits for it.
 package struct Purger {
     let session: LedgerSession
     let retention: Retention
@@ -16,12 +16,12 @@ package struct Purger {
         self.stop = stop
     }
 
-    /// In one transaction.
+    /// The most rows that one transaction purges.
     private static let batch = 1000
-    /// A night takes away no more, of each kind: the first purge of years must not make it long. A few seconds' work.
+    /// The most of each kind that a night purges, a few seconds' work: the first purge of years must not make it long.
     package static let mostInANight = 50_000
 
-    /// A night looks at the orders whose time was over within so many days: to look at all that were ever paid would take
+    /// How many days back a night looks for orders whose time was over: looking at all that were ever paid would take
     /// ever longer.
     private static let daysOfOrders = 14
     private static let day: TimeInterval = 86_400
@@ -36,7 +36,7 @@ package struct Purger {
         return purged
     }
 
-    /// Purges what a night's time is enough for.
+    /// Purges what a night has time for.
     package func purgeOfANight() async throws(LedgerError) -> Purged {
         var purged = try await purgeReceipts(most: Self.mostInANight)
         if let kept = retention.orders {
@@ -60,7 +60,7 @@ package struct Purger {
         return purged
     }
 
-    /// Day by day, the oldest first.
+    /// Purges orders day by day, the oldest first.
     private func purgeOrders(from first: Date, most: Int) async throws(LedgerError) -> Int {
         guard let kept = retention.orders else { return 0 }
         var purged = 0

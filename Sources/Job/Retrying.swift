@@ -6,12 +6,12 @@ package import Reconciliation
 /// all night.
 package let mostReconnects = 3
 
-/// Does a step of a night, and does it again, whole, where another session's lock was in its way or the database went
-/// away meanwhile: so it has to be one that may be done twice.
+/// Does a step of a night, and does it again, whole, if another session's lock was in its way or the database went away
+/// meanwhile. So it has to be a step that may be done twice.
 ///
 /// - Parameters:
-///   - patience: seconds for which another session's lock is waited for; none to try but once.
-///   - regain: takes the session back that was lost, for the reason given.
+///   - patience: seconds for which another session's lock is waited for; 0 to try only once.
+///   - regain: gets back the session that was lost, for the reason given.
 package func retrying<Value, Failure: Error>(
     patience: TimeInterval, regain: (String) async throws(Failure) -> Void, _ step: () async throws(Failure) -> Value
 ) async throws(Failure) -> Value {
@@ -36,7 +36,7 @@ package func retrying<Value, Failure: Error>(
     }
 }
 
-/// Does again what another session's lock was in the way of, each time a little later, for that many seconds.
+/// Does again what another session's lock was in the way of, each time a little later, for so many seconds.
 package func retryingConflicts<Value>(
     for seconds: TimeInterval = 10, _ body: () async throws(LedgerError) -> Value
 ) async throws(LedgerError) -> Value {
@@ -65,8 +65,8 @@ extension LedgerSession {
 }
 
 extension LedgerSession {
-    /// Does what takes a batch, again where another session was in the way, and on a new connection where the old one
-    /// was lost: what was committed meanwhile is then there already.
+    /// Takes a batch, and takes it again if another session was in the way, or on a new connection if the old one was
+    /// lost: what was committed meanwhile is then there already.
     package func retryingImport<Value>(
         _ kind: ImportKind, settings: JobSettings, log: (LogEntry) -> Void,
         _ body: () async throws(LedgerError) -> Value

@@ -23,7 +23,7 @@ public final class StopSignal: Sendable {
         for handler in handlers { handler() }
     }
 
-    /// Why the run was asked to stop; `nil` while it was not.
+    /// Why the run was asked to stop; `nil` if it was not.
     public var reason: String? { state.withLock { $0.reason } }
 
     public var isRequested: Bool { reason != nil }
@@ -41,8 +41,8 @@ public final class StopSignal: Sendable {
         }
     }
 
-    /// Runs the body, and calls the handler where the stop is asked for meanwhile, from whatever thread asks, or was
-    /// before.
+    /// Runs the body, and calls the handler if the stop is asked for meanwhile, from whatever thread asks, or was asked
+    /// for before.
     package func telling<Value>(
         _ handler: @escaping @Sendable () -> Void, _ body: () async throws -> Value
     ) async rethrows -> Value {

@@ -9,7 +9,7 @@ package struct UpcomingApp: Sendable {
     /// Whether it lies so far ahead that a night must not go by it: all open cases would be withdrawn.
     package let isTooFarAhead: Bool
 
-    /// Beyond it a year or a month is more likely wrong than somebody so early.
+    /// Seconds beyond which a year or a month is more likely wrong than somebody so early.
     private static let furthest: TimeInterval = 31 * 86_400
 
     package static func among(_ apps: [AppSettings], at present: Date) -> [UpcomingApp] {
@@ -34,7 +34,7 @@ package struct UpcomingApp: Sendable {
 }
 
 extension [UpcomingApp] {
-    /// - Throws: `JobError.configuration` where one lies too far ahead.
+    /// - Throws: `JobError.configuration` if one lies too far ahead.
     package func check(log: (LogEntry) -> Void) throws(JobError) {
         if let app = first(where: \.isTooFarAhead) {
             throw .configuration("app \(app.bundleID): \(app.text). \(app.remedy) Nothing was done.")
