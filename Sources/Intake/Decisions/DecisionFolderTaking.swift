@@ -52,7 +52,7 @@ package struct DecisionFolderTaking {
             guard let before = FileStanding(path) else {
                 return warn("it is no file, or a link to one, and stays", of: name)
             }
-            // A file that was copied from a machine whose clock is ahead is none that was written just now.
+            // A file whose time lies ahead was copied from a machine whose clock is ahead; it was not written just now.
             guard abs(before.age) > Self.quiet, !Self.isOpen(name, in: folder.path) else {
                 return warn("it is still being written; the next night takes it", of: name)
             }
@@ -111,7 +111,7 @@ package struct DecisionFolderTaking {
     }
 }
 
-/// By what a change of a file is noticed, and whose it is. A link has none: who made it need not be who owns the file.
+/// What shows that a file was changed, and whose it is. A link has none: whoever made it need not be the file's owner.
 private struct FileStanding: Equatable {
     let owner: String
     private let size: Int64

@@ -10,7 +10,8 @@ package struct DecisionResults {
 
     /// Begins the file anew.
     ///
-    /// - Parameter inputs: what the decisions and the settings are read from, none of which it may be.
+    /// - Parameter inputs: the files from which the decisions and the settings are read; the results may go to none of
+    ///   them.
     /// - Throws: `DecisionResultError`.
     package init(_ path: String, of inputs: [String], _ form: DecisionForm) throws(DecisionResultError) {
         guard FileIdentity(path: path)?.first(of: inputs) == nil else {

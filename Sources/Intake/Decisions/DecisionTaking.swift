@@ -7,7 +7,7 @@ import Reconciliation
 package struct DecisionTaking {
     private let session: LedgerSession
     private let stop: StopSignal
-    /// Do everything and roll it back.
+    /// Whether to do everything and roll it back.
     private let isRehearsal: Bool
     /// Seconds for which a case that another session holds is waited for.
     private static let patience = 5.0
@@ -22,7 +22,7 @@ package struct DecisionTaking {
     ///
     /// - Parameters:
     ///   - who: who decides.
-    ///   - file: by which name a decision without a note is explained.
+    ///   - file: the name by which a decision without a note is explained.
     /// - Throws: `LedgerError`, `DecisionResultError`.
     package func take(
         _ sheet: DecisionSheet, by who: String, from file: String, results: DecisionResults
@@ -36,7 +36,7 @@ package struct DecisionTaking {
                 tally.count(.refused(refused.reason))
                 try results.add(line: refused.number, id: refused.id, decision: nil, .refused(refused.reason))
             case .decided(let line):
-                // Of a rehearsal nothing stays, by which the same decision again would be known.
+                // A rehearsal leaves nothing by which the same decision would be known again.
                 let isRepeated = !decided.insert(line.mark.key).inserted && isRehearsal
                 let outcome = isRepeated ? .already : try await carryOut(line, by: who, from: file)
                 tally.count(outcome)

@@ -5,8 +5,9 @@ package import Ledger
 import Reconciliation
 package import Verification
 
-/// Fetches Apple's daily sales reports that the tables have not yet, so that what was sold is compared with what was
-/// seen without anybody's hand. A report that can't be fetched or read is told of, and the night goes on with the rest.
+/// Fetches Apple's daily sales reports that the tables don't have yet, so that what was sold is compared with what was
+/// seen without anybody's help. A report that can't be fetched or read is reported, and the night goes on with the
+/// rest.
 package struct SalesFetching {
     let access: SalesAccess
     let reports: SalesReports
@@ -37,7 +38,7 @@ package struct SalesFetching {
         var fetched = 0
         var troubles = 0
         for day in days where !stop.isRequested && troubles < Self.mostTroubles {
-            // Asked to stop, nothing was learnt of the day.
+            // The run was asked to stop, and nothing was learnt of the day.
             guard let outcome = await outcome(of: day) else { break }
             let fetch = try await fetch(outcome, of: day, reading)
             try await session.note(fetch, of: access.vendorNumber, on: day, at: present)
@@ -52,7 +53,7 @@ package struct SalesFetching {
         return fetched
     }
 
-    /// One day that Apple can't hand out holds up no other; of several in a row the others are no better.
+    /// One day that Apple can't hand out holds up no other. After so many in a row, the others are no better.
     private static let mostTroubles = 3
 
     private func fetch(
@@ -65,7 +66,7 @@ package struct SalesFetching {
         }
     }
 
-    /// `nil` where the run was asked to stop.
+    /// `nil` if the run was asked to stop.
     private func outcome(of day: CalendarDay) async -> SalesReports.Outcome? {
         await stop.cancelling { try? await reports.report(of: day.description) }
     }

@@ -10,7 +10,7 @@ public struct SalesFile: Sendable {
     /// Lines that tell of no sale of an in-app purchase: downloads of apps, restored purchases.
     public internal(set) var others = 0
     public internal(set) var refused: [RefusalReason: Int] = [:]
-    /// Lines by the SKU of an app that is not known, which is empty where the report says none.
+    /// Lines by the SKU of an app that is not known; it is empty if the report says none.
     public internal(set) var unknownApps: [String: Int] = [:]
 
     init(file: String) {

@@ -4,10 +4,10 @@ package import Ledger
 package import Reconciliation
 package import Verification
 
-/// Reads sales reports into the ledger, each as a whole: the command of a person does it, and the night, with what it
-/// fetched from Apple.
+/// Reads sales reports into the ledger, each as a whole: for the command `sales`, and for the night, which fetched them
+/// from Apple.
 package struct SalesReading {
-    /// Seconds that another who reads a report is waited for: as long as a large one takes.
+    /// Seconds for which another reader of a report is waited for: as long as a large one takes.
     private static let patience = 60.0
 
     private let session: LedgerSession
@@ -25,10 +25,10 @@ package struct SalesReading {
         }
     }
 
-    /// Reads one report. Where it is of no use, nothing of it is taken, and the file says why.
+    /// Reads one report. If it is of no use, nothing of it is taken, and the file says why.
     ///
     /// - Parameters:
-    ///   - day: the only one that the report may tell of, where it was asked for by its day.
+    ///   - day: the only one that the report may tell of, if it was asked for by its day.
     ///   - refused: gets the lines that are refused, in their order.
     /// - Throws: `LedgerError`, `CancellationError` when asked to stop, or what `refused` throws.
     package func read(

@@ -5,7 +5,7 @@ package import Ledger
 package import Reconciliation
 
 extension Pull {
-    /// Pulls the files of a folder that are new or changed, the oldest first. One that can't be read is told of at the
+    /// Pulls the files of a folder that are new or changed, the oldest first. One that can't be read is reported at the
     /// end, once the others are taken.
     ///
     /// - Throws: `SourceError`, `LedgerError`.
@@ -67,14 +67,14 @@ extension Pull {
 
     /// What a folder holds.
     package struct Listing {
-        /// Those that hold CSV or JSON Lines, gzipped or not, the oldest first.
+        /// The files of CSV or JSON Lines, gzipped or not, the oldest first.
         package var files: [SourceFile] = []
-        /// The names of others that are not on their way to become one.
+        /// The names of others, except those that are still being written.
         package var passedOver: [String] = []
-        /// Those that it would hold, if their names could be written: what stands in them is missing.
+        /// Files that would be taken if their names could be written: what they hold is missing.
         package var unnameable: [String] = []
 
-        /// What to say of those.
+        /// What to say of the files that were passed over.
         package var warning: String? {
             guard !passedOver.isEmpty else { return nil }
             let named = passedOver.prefix(5).joined(separator: ", ") + (passedOver.count > 5 ? ", …" : "")
@@ -93,13 +93,13 @@ extension Pull {
         }
         var listing = Listing()
         for name in names.sorted() where !isOnItsWay(name) {
-            // A link is passed over: whoever may drop files would name by it what only the job may read, and hear of it by
-            // what is wrong with it.
+            // A link is passed over: whoever may drop files could point one at a file that only the job may read, and
+            // learn from what is said to be wrong with it.
             var status = stat()
             let isThere = lstat(url.appending(path: name).path(percentEncoded: false), &status) == 0
             let kind = isThere ? status.st_mode & S_IFMT : 0
             if !isThere, isWanted(name), name.contains("\u{FFFD}") { listing.unnameable.append(name) }
-            // What was taken may be kept in a folder within.
+            // A folder within may keep what was taken.
             if kind == S_IFDIR { continue }
             guard kind == S_IFREG, isWanted(name) else {
                 listing.passedOver.append(name)
@@ -121,7 +121,7 @@ extension Pull {
         return [".csv", ".jsonl", ".ndjson"].contains { plain.hasSuffix($0) }
     }
 
-    /// As who writes a file calls it until it is whole.
+    /// Whether its name is one that writers give a file until it is whole.
     private static func isOnItsWay(_ name: String) -> Bool {
         name.hasPrefix(".") || [".tmp", ".part"].contains { name.lowercased().hasSuffix($0) }
     }

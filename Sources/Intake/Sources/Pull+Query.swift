@@ -23,12 +23,12 @@ extension Pull {
         checkpoint(.sourceOpened)
         let count = try await take(theirs, fields, from: progress.watermark)
         if count == 0, progress.watermark != nil {
-            // The row that the watermark is of is gone: a table that was emptied or restored may count anew.
+            // The row of the watermark is gone: a table that was emptied or restored may count anew.
             _ = try await take(theirs, fields, from: nil)
         }
     }
 
-    /// Gives how many rows came.
+    /// Takes the rows from a watermark on, and gives how many came.
     private func take(_ theirs: SourceSession, _ fields: [ImportField], from watermark: String?) async throws -> Int {
         var count = 0
         try await theirs.forEachPage(from: watermark, present: rows.present) { page in

@@ -26,7 +26,7 @@ package final class Pull {
         self.rows = rows
     }
 
-    /// Beyond so many refused rows, and half of all, the query is wrong, not the rows.
+    /// If more rows than this, and half of all, are refused, the query is wrong, not the rows.
     private static let mostRefused = 1_000
 
     /// Takes a page in one transaction with its mark.
@@ -57,8 +57,8 @@ package final class Pull {
         }
     }
 
-    /// Takes line after line and gives those of which PostgreSQL refuses a value: one must keep no other back, nor the
-    /// night.
+    /// Takes line after line, and gives those of which PostgreSQL refuses a value: one must hold up neither the others
+    /// nor the night.
     private func recordOneByOne(_ lines: [ImportLine]) async throws(LedgerError) -> [RefusedRow] {
         var refused: [RefusedRow] = []
         for line in lines {

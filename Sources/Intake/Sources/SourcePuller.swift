@@ -5,7 +5,7 @@ import Reconciliation
 import Verification
 
 /// Pulls what is new from a company's own databases and files, before the inbox is taken. A source that can't be read
-/// is told of, and the night goes on with the rest.
+/// is reported, and the night goes on with the rest.
 package struct SourcePuller {
     let settings: JobSettings
     let stop: StopSignal
@@ -21,9 +21,9 @@ package struct SourcePuller {
         self.log = log
     }
 
-    /// Pulls all sources: prices before what has them, orders before what names them.
+    /// Pulls all sources: products before what needs their prices, orders before what names them.
     ///
-    /// - Parameter isUnderWay: becomes true where something may be taken.
+    /// - Parameter isUnderWay: becomes true once something may be taken.
     package func pull(isUnderWay: inout Bool) async throws(LedgerError) {
         guard !settings.sources.isEmpty else { return }
         let session = try await connect()
@@ -73,7 +73,7 @@ package struct SourcePuller {
             case .folder(let path): try await pull.pull(folder: path)
             }
         } catch let error as LedgerError {
-            // Whoever holds on to a purchase that the source tells of holds up this source, and no night.
+            // A session that holds on to a purchase of the source holds up this source, but not the night.
             guard case .conflict(let why) = error else { throw error }
             problem = "another session's lock stays in the way: \(why)"
         } catch {

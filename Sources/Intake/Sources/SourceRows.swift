@@ -54,12 +54,12 @@ package struct SourceRows {
         return judged
     }
 
-    /// Adds a line that could be read, unless it lies.
+    /// Adds a line that could be read, unless it can't be true.
     package func add(_ line: ImportLine, to judged: inout Judged) {
         let bundleID = line.row.bundleID
         guard apps.contains(bundleID) else {
             let problem = LineProblem(unknownApp: bundleID)
-            // One for all of the app's.
+            // One refusal stands for all lines of the app.
             return judged.refused.append(RefusedRow(problem, id: "\(bundleID)", namedID: nil))
         }
         if let problem = line.row.liesAhead(of: present) {
