@@ -10,7 +10,8 @@ public struct IntegrityAudit: Sendable {
         self.settings = settings
     }
 
-    /// Writes nothing. No check has a time limit of its own: over years of deliveries some take minutes.
+    /// Makes every check, and writes nothing. No check has a time limit of its own: over years of deliveries some take
+    /// minutes.
     ///
     /// - Parameters:
     ///   - end: an end of the chain that was kept outside of the database.

@@ -4,8 +4,8 @@ import Ledger
 import Reconciliation
 import Verification
 
-/// Takes notifications of Apple's from files, such as an app's server kept them: each is verified at once, and the next
-/// run lets it change the ledger.
+/// Takes notifications of Apple's from files, such as an app's server keeps: each is verified at once, and the next run
+/// lets it change the ledger.
 public struct NoticeIntake: Sendable {
     /// What became of a file's lines.
     public struct Summary: Sendable {
@@ -20,7 +20,7 @@ public struct NoticeIntake: Sendable {
     }
 
     /// - Parameter file: `-` is standard input.
-    /// - Throws: `ImportError` where the file can't be read; `JobError`; `CancellationError` where the stop was asked for.
+    /// - Throws: `ImportError` if the file can't be read; `JobError`; `CancellationError` if the stop was asked for.
     public func take(_ file: String, stop: StopSignal) async throws -> Summary {
         let services: AppleServices
         do {
@@ -43,7 +43,7 @@ public struct NoticeIntake: Sendable {
         }
     }
 
-    /// The app that a notification is of.
+    /// The app that a notification is about, or why it can't be taken.
     private func verified(
         _ payload: String?, _ services: AppleServices
     ) -> Result<(BundleID, String), NoticeFlaw> {
@@ -57,7 +57,7 @@ public struct NoticeIntake: Sendable {
             case .failure(let flaw): flaws.append(flaw)
             }
         }
-        // That it is of another app says nothing where it is of one of these, and not right.
+        // If it is of one of these apps and not right, it says nothing that it is not of the others.
         let flaw = flaws.first { !$0.isOfAnother } ?? flaws.last
         return .failure(flaw ?? NoticeFlaw(text: "no app is configured"))
     }

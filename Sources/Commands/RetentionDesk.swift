@@ -15,8 +15,8 @@ public struct RetentionDesk: Sendable {
     /// Takes away all that need not be kept any longer, or only counts it. A purge that is stopped is simply begun
     /// again.
     ///
-    /// - Throws: `JobError.configuration` where this host's clock and PostgreSQL's are hours apart: one of them would
-    ///   have it purge what is to be kept.
+    /// - Throws: `JobError.configuration` if this host's clock and PostgreSQL's are hours apart: one of them would have
+    ///   it purge what is to be kept.
     public func purge(
         isDryRun: Bool, asOf: AsOf = .clock, stop: StopSignal
     ) async throws(JobError) -> Purged {
@@ -42,7 +42,7 @@ public struct RetentionDesk: Sendable {
 
     private func present(_ asOf: AsOf) async throws(JobError) -> Date {
         var time = try await connected { session async throws(LedgerError) in try await session.time() }
-        // What runs were as of is nothing to a purge.
+        // A purge does not depend on the moments that runs were as of.
         time.latest = nil
         return try Present(asOf, time).moment
     }

@@ -5,8 +5,8 @@ import Ledger
 public enum SchemaUpdate {
     /// Applies the pending migrations, each in a transaction of its own, and gives their names.
     ///
-    /// - Parameter isRehearsal: makes a database for replays of it.
-    /// - Throws: `JobError.configuration` where a ledger that is to be one for replays holds something already.
+    /// - Parameter isRehearsal: whether the database becomes one for replays.
+    /// - Throws: `JobError.configuration` if a ledger that is to be one for replays holds something already.
     public static func migrate(database: String, isRehearsal: Bool = false) async throws(JobError) -> [String] {
         let (applied, isMarked) = try await withLedger(
             LedgerSettings(database: database), isCurrent: false, explained: { JobError($0) }

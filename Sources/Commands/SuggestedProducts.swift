@@ -2,7 +2,7 @@ public import Job
 import Ledger
 public import Reconciliation
 
-/// Which products the table `products` lacks a price for.
+/// The products for which the table `products` lacks a price.
 public struct SuggestedProducts: Sendable {
     private let settings: JobSettings
 
@@ -10,7 +10,7 @@ public struct SuggestedProducts: Sendable {
         self.settings = settings
     }
 
-    /// Of all that was ever bought, those that were bought most first.
+    /// Finds them among all that was ever bought; those that were bought most come first.
     public func find() async throws(JobError) -> [UnpricedProduct] {
         try await withLedger(settings.ledger) { session async throws(LedgerError) in
             try await session.unpricedProducts(isOwedOnly: false)

@@ -6,8 +6,8 @@ import Ledger
 ///
 /// - Parameters:
 ///   - isCurrent: whether the schema has to be that of this program.
-///   - explained: what to say where the command knows more of a failure than the ledger; by default, that it works with
-///     the rights of the job.
+///   - explained: what to say if the command knows more of a failure than the ledger; by default, that it works with the
+///     rights of the job.
 func withLedger<Value>(
     _ settings: LedgerSettings, isCurrent: Bool = true, explained: (LedgerError) -> JobError = asJob,
     _ body: (LedgerSession) async throws(LedgerError) -> Value
@@ -23,7 +23,7 @@ func withLedger<Value>(
     }
 }
 
-/// As the other, for a command that reads files besides, whose errors go on as they are.
+/// As the other, for a command that also reads files, whose errors go on as they are.
 func withLedger<Value>(
     readingFiles settings: LedgerSettings, explained: (LedgerError) -> JobError = asJob,
     _ body: (LedgerSession) async throws -> Value

@@ -60,10 +60,10 @@ extension Doctor {
         }
     }
 
-    /// Apple looks at a shared secret only where a receipt has subscriptions, and at an app only where a transaction is
-    /// its own: so each app's latest receipt at hand is verified as the night would, and nothing is written.
+    /// Apple looks at a shared secret only if a receipt has subscriptions, and at an app only if a transaction is its
+    /// own. So each app's latest receipt at hand is verified as the night would do it, and nothing is written.
     private func receiptsAtHand(_ services: AppleServices) async throws -> [Finding] {
-        // That the database can't be read is told elsewhere.
+        // If the database can't be read, another finding says so.
         guard let session = try? await LedgerSession.connect(LedgerSettings(database: settings.database)) else {
             return []
         }

@@ -5,7 +5,7 @@ import Reconciliation
 import Verification
 
 extension Doctor {
-    /// Whether what Apple tells by itself comes, for each app with a key, or whose server hands notifications on.
+    /// Whether what Apple tells by itself arrives, for each app that has a key or whose server hands notifications on.
     func hearings(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
         let now = try await session.time().server
         return try await session.hearings(of: settings.apps.map(\.app), now: now).flatMap { hearing in

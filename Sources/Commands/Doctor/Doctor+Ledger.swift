@@ -4,9 +4,9 @@ import Ledger
 import Reconciliation
 import Verification
 
-/// What only somebody who looks finds out before a night does.
+/// What only an examination finds out before a night does.
 extension Doctor {
-    /// Beyond it, nights were missed.
+    /// Seconds without a night beyond which nights were missed.
     private static let longestWithoutANight: TimeInterval = 36 * 3600
 
     func state(at time: LedgerTime) -> [Finding] {
@@ -31,7 +31,7 @@ extension Doctor {
         ]
     }
 
-    /// A run that went by a wrong clock: none may be as of an earlier moment than the latest.
+    /// A run whose clock was ahead: no later run may be as of a moment before it.
     private static func ahead(_ time: LedgerTime) -> [Finding] {
         guard !time.isRehearsal, let latest = time.latest, latest.asOf > time.server else { return [] }
         return [
@@ -73,7 +73,7 @@ extension Doctor {
         }
     }
 
-    /// Where the support desk and whoever erases have logins of their own: that they get in, and may do their work.
+    /// Whether the support desk and whoever erases get in and may do their work, if they have logins of their own.
     func desks() async -> [Finding] {
         await desk(
             "support desk", supportDatabase, "support_conninfo", .support, "check and resolve"
@@ -101,7 +101,7 @@ extension Doctor {
         }
     }
 
-    /// A receipt and a shared secret that go over the network for everybody to read.
+    /// Whether a receipt or a shared secret goes over the network for everybody to read.
     func addresses() -> [Finding] {
         let apple = settings.apple
         let named = [

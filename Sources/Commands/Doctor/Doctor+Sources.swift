@@ -97,7 +97,7 @@ extension Doctor {
 }
 
 extension ImportedRow {
-    /// What would be taken, in a line. Of a receipt not the payload, which is the customer's proof of purchase.
+    /// What would be taken, in a line. A receipt's payload is left out: it is the customer's proof of purchase.
     var summary: String {
         func text(_ parts: [String?]) -> String { parts.compactMap(\.self).joined(separator: ", ") }
         func day(_ date: Date?) -> String? { date?.formatted(.iso8601) }

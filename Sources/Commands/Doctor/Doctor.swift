@@ -38,9 +38,9 @@ public struct Doctor: Sendable {
     let decisionsDirectory: String?
 
     /// - Parameters:
-    ///   - supportDatabase: the conninfo of the support desk, where it has one of its own.
+    ///   - supportDatabase: the conninfo of the support desk, if it has one of its own.
     ///   - privacyDatabase: that of whoever erases a person's data.
-    ///   - decisionsDirectory: where files of decisions lie that the night takes; `nil` for nowhere.
+    ///   - decisionsDirectory: the folder of the files of decisions that the night takes; `nil` if there is none.
     public init(
         settings: JobSettings, supportDatabase: String? = nil, privacyDatabase: String? = nil,
         decisionsDirectory: String? = nil
@@ -79,7 +79,7 @@ public struct Doctor: Sendable {
             return first + cluster + state(at: try await session.time()) + (try await toMend(session))
                 + (try await hearings(session)) + (try await connections(session))
         } catch .forbidden(let text) {
-            // As before sql/roles.sql was run.
+            // The remedy is the same as before sql/roles.sql was run.
             let remedy = Self.grantingAgain("connect as iap_job or a member of it")
             return [Finding("database", .wrong, text, remedy: remedy)]
         } catch {
@@ -91,7 +91,7 @@ public struct Doctor: Sendable {
         }
     }
 
-    /// Which apps never delivered anything in a way that the job sees: of those nothing is called lost.
+    /// The apps that never delivered anything in a way that the job sees: nothing of theirs is called lost.
     private func connections(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
         let apps = settings.apps.map(\.app)
         let deliveries = try await session.expectedDeliveries(of: apps)
@@ -113,7 +113,7 @@ public struct Doctor: Sendable {
         }
     }
 
-    /// What gives a role the rights that it lacks, and whose login it should be.
+    /// How to give a role the rights that it lacks, and whose login it should be.
     static func grantingAgain(_ login: String) -> String {
         "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and \(login)."
     }

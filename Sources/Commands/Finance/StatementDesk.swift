@@ -15,9 +15,9 @@ public struct StatementDesk: Sendable {
     ///
     /// - Parameters:
     ///   - first: the first day of the month.
-    ///   - asOf: the last day that is told of, which lies in the month.
-    ///   - app: of this app alone.
-    /// - Throws: `JobError.notFound` where that day is of another month or not closed yet, or nobody knows the app.
+    ///   - asOf: the last day that the statement covers, which lies in the month.
+    ///   - app: the only app that it covers.
+    /// - Throws: `JobError.notFound` if that day is of another month or not closed yet, or if nobody knows the app.
     public func statement(
         of first: CalendarDay, asOf: CalendarDay?, app: BundleID?
     ) async throws(JobError) -> Statement {

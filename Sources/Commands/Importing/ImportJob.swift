@@ -10,9 +10,9 @@ public struct ImportOptions: Sendable {
     public var kind: ImportKind
     /// `-` is standard input.
     public var file: String
-    /// `nil`: by the file's name, otherwise by its first byte.
+    /// `nil` to tell it by the file's name, or else by its first byte.
     public var format: ImportFormat?
-    /// Do everything and roll it back.
+    /// Whether to do everything and roll it back.
     public var isDryRun: Bool
 
     public init(kind: ImportKind, file: String, format: ImportFormat? = nil, isDryRun: Bool = false) {
@@ -36,7 +36,7 @@ public struct ImportSummary: Hashable, Sendable {
     public var refusedCount: Int { refused.values.reduce(0, +) }
     public var lines: Int { taken + alreadyThere + refusedCount }
 
-    /// A file whose columns are mixed up may name an app a line.
+    /// A file whose columns are mixed up may name another app in each line.
     private static let mostApps = 100
 
     fileprivate mutating func count(_ lines: [ImportLine]) {
@@ -53,7 +53,7 @@ public struct ImportSummary: Hashable, Sendable {
 public struct ImportJob: Sendable {
     private let settings: JobSettings
     private let ledger: LedgerSettings
-    /// The apps that the configuration knows; empty where it is one for imports alone.
+    /// The apps that the configuration knows; empty if it is one for imports alone.
     private let apps: Set<BundleID>
     private let log: @Sendable (LogEntry) -> Void
     private let progress: @Sendable (RunProgress) -> Void
@@ -72,7 +72,7 @@ public struct ImportJob: Sendable {
 
     /// Imports the file, until its end or until it is asked to stop.
     ///
-    /// - Parameter receive: Gets the refused lines, in their order, once what stands beside them is committed.
+    /// - Parameter receive: gets the refused lines, in their order, once what stands beside them is committed.
     /// - Throws: `ImportError`, `JobError`, or what `receive` throws.
     public func run(
         _ options: ImportOptions, stop: StopSignal, refused receive: ([RefusedLine]) throws -> Void
@@ -127,8 +127,8 @@ public struct ImportJob: Sendable {
         return refused.sorted { $0.line < $1.line }
     }
 
-    /// The lines that can be taken, and a refusal of each other: of apps that the configuration does not know, and of what
-    /// is yet to happen, which no night would look at before.
+    /// The lines that can be taken, and a refusal for each other: lines of apps that the configuration does not know,
+    /// and lines of what is yet to happen, at which no night would look before.
     private func judged(
         _ batch: ImportBatch, at present: Date
     ) -> (taken: ImportBatch, refused: [RefusedLine]) {

@@ -9,7 +9,7 @@ import Verification
 /// What the days that were read come to.
 public struct SalesResult: Sendable {
     public let files: [SalesFile]
-    /// `nil` where no report could be read.
+    /// `nil` if no report could be read.
     public let figures: SalesFigures?
     /// The latest first.
     public let differences: [ComparedSales]

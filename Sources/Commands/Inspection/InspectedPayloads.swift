@@ -1,7 +1,7 @@
 import AppStore
 import Foundation
 
-/// A notification of an inspection; what it carries stands beside it.
+/// A notification in an inspection; what it carries stands beside it.
 struct InspectedNotification: Encodable, Sendable {
     let type: String?
     let subtype: String?
@@ -16,7 +16,7 @@ struct InspectedNotification: Encodable, Sendable {
     }
 }
 
-/// How a subscription will go on, of an inspection.
+/// How a subscription will go on, in an inspection.
 struct InspectedRenewalInfo: Encodable, Sendable {
     let originalTransactionID: String?
     let productID: String?
@@ -41,7 +41,7 @@ struct InspectedRenewalInfo: Encodable, Sendable {
     }
 }
 
-/// The download of an app, of an inspection.
+/// The download of an app, in an inspection.
 struct InspectedAppTransaction: Encodable, Sendable {
     let appTransactionID: String?
     let originalPurchasedAt: String?

@@ -2,8 +2,8 @@ import AppStore
 import Foundation
 import Reconciliation
 
-/// What `inspect` says of one file. Its keys are a contract with whoever reads the JSON; what is not there is left
-/// out, and so is everything but the file and the error where nothing can be read.
+/// What `inspect` says of one file. Its keys are a contract with whoever reads the JSON. What is not there is left out.
+/// If nothing can be read, only the file and the error are there.
 public struct Inspection: Encodable, Sendable {
     let file: String
     var error: String?
@@ -56,7 +56,7 @@ public struct Inspection: Encodable, Sendable {
     }
 }
 
-/// One transaction of an inspection.
+/// One transaction in an inspection.
 struct InspectedTransaction: Encodable, Sendable {
     let transactionID: String
     let originalTransactionID: String?

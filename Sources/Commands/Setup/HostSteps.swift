@@ -35,7 +35,7 @@ public struct FoldersStep: SetupStep {
     private let owner: String
     private let group: String
 
-    /// - Parameter group: the user in whose group those are who may look into them; by default the owner.
+    /// - Parameter group: the user whose group may look into them; by default the owner.
     public init(_ paths: [String], of owner: String, group: String? = nil) {
         self.paths = paths
         self.owner = owner
@@ -61,7 +61,7 @@ public struct FoldersStep: SetupStep {
         }
     }
 
-    /// With the folders that they lie in, those first.
+    /// The missing folders, and before each the missing ones in which it lies.
     private var absent: [String] {
         var absent: [String] = []
         for path in paths {

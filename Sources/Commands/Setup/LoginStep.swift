@@ -5,9 +5,9 @@ public protocol LoginStep: SetupStep {
     var owner: OwnerAccess { get }
     /// The user of the system that they run as.
     var user: String { get }
-    /// How a role is reached, as the configuration has it.
+    /// The connection string of a role, as the configuration has it.
     func conninfo(of role: LoginRole) -> String
-    /// The file of services that the connection strings name; `nil` where they name none.
+    /// The file of services that the connection strings name; `nil` if they name none.
     var serviceFile: String? { get }
 }
 
@@ -20,7 +20,7 @@ public enum LoginRole: String, CaseIterable, Sendable {
 }
 
 extension LoginStep {
-    /// Why the first role that can't log in can't; `nil` where all can, or nobody runs as the user yet.
+    /// Why the first role that can't log in can't; `nil` if all can, or if nobody runs as the user yet.
     func refusal() async throws -> String? {
         if let serviceFile { LibpqEnvironment.take(serviceFile: serviceFile) }
         guard let user = SystemUser(named: user) else { return "there is no user \(user)" }

@@ -4,12 +4,13 @@ import Ledger
 /// How the setup reaches the database: as the owner of what it makes, or an administrator.
 public struct OwnerAccess: Sendable {
     let address: DatabaseAddress
-    /// As whom of this system, where the server goes by that; `nil` for whoever started the program.
+    /// The user of this system as whom the server is reached, if it goes by that; `nil` for whoever started the
+    /// program.
     let user: SystemUser?
 
     /// - Parameter text: as libpq understands it, or the database's name alone. By a socket and without a role it is reached
     ///   as `postgres`, and by root as the system's user of the role's name.
-    /// - Throws: `JobError.configuration` where it can't be read, or names no database.
+    /// - Throws: `JobError.configuration` if it can't be read, or names no database.
     public init(_ text: String) throws(JobError) {
         var address: DatabaseAddress
         do {
@@ -49,7 +50,7 @@ public struct OwnerAccess: Sendable {
         return try await user.acting(run)
     }
 
-    /// Why a role can't log in, tried as that user of the system; `nil` where it can.
+    /// Why a role can't log in, tried as that user of the system; `nil` if it can.
     static func refusal(of conninfo: String, as user: SystemUser) async throws -> String? {
         try await user.acting {
             do throws(LedgerError) {

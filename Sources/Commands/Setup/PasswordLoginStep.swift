@@ -9,7 +9,7 @@ public struct PasswordLoginStep: LoginStep {
     public let user: String
     private let path: String
 
-    /// - Parameter path: of the file of services.
+    /// - Parameter path: the path of the file of services.
     public init(_ owner: OwnerAccess, user: String, file path: String) {
         self.owner = owner
         self.user = user

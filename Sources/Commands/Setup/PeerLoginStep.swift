@@ -73,7 +73,7 @@ public struct PeerLoginStep: LoginStep {
         return LoginRole.allCases.map { "\(Self.map) \(user) \($0.rawValue)" }.filter { !there.contains($0) }
     }
 
-    /// The line that says that the server looks there; `nil` where it is there.
+    /// The line that says that the server looks there; `nil` if it is there.
     private func ruleLine(in files: LoginFiles) throws -> String? {
         let roles = LoginRole.allCases.map(\.rawValue).joined(separator: ",")
         let line = "local \(Self.quoted(owner.database)) \(roles) peer map=\(Self.map)"

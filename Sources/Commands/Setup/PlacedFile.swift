@@ -11,8 +11,8 @@ public struct PlacedFile: Sendable {
     private let newGroup: String?
 
     /// - Parameters:
-    ///   - owner: `nil` where it shall belong to whoever writes it.
-    ///   - user: whose group may read it; it may be one that is still to be made.
+    ///   - owner: `nil` if it shall belong to whoever writes it.
+    ///   - user: the user whose group may read it; it may be one that is still to be made.
     public init(_ path: String, mode: mode_t, owner: SystemUser?, groupOf user: String? = nil) {
         let group = user.flatMap { SystemUser(named: $0) }
         self.path = path
@@ -22,9 +22,9 @@ public struct PlacedFile: Sendable {
         newGroup = group == nil ? user : nil
     }
 
-    /// As it lies there already.
+    /// The file as it lies there already.
     ///
-    /// - Throws: `SetupError` with this code where it is not there or is no file.
+    /// - Throws: `SetupError` with this code if it is not there or is no file.
     init(existing path: String, otherwise code: ExitCode = .noPermission) throws {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -35,7 +35,7 @@ public struct PlacedFile: Sendable {
         (mode, owner, group) = (status.st_mode & 0o7777, status.st_uid, status.st_gid)
     }
 
-    /// Whose it is to be, for people.
+    /// Whose it is to be and who may read it, in words.
     public var rights: String {
         func name(_ text: UnsafePointer<CChar>?, _ number: UInt32) -> String {
             text.map { String(cString: $0) } ?? "\(number)"
@@ -44,7 +44,7 @@ public struct PlacedFile: Sendable {
         return "of \(name(getpwuid(owner)?.pointee.pw_name, owner)):\(members), mode \(String(mode, radix: 8))"
     }
 
-    /// What it holds; `nil` where it is not there.
+    /// What it holds; `nil` if it is not there.
     public var contents: Data? {
         get throws {
             guard FileManager.default.fileExists(atPath: path) else { return nil }

@@ -3,8 +3,10 @@ import Reconciliation
 
 /// A program of the system's, run to its end.
 public enum Program {
+    /// Runs a program that has to succeed.
+    ///
     /// - Parameter isQuiet: whether what it says is thrown away.
-    /// - Throws: `SetupError` where it can't be started or does not end with 0.
+    /// - Throws: `SetupError` if it can't be started or does not end with 0.
     public static func run(_ words: [String], isQuiet: Bool = false) throws(SetupError) {
         let status = try status(of: words, isQuiet: isQuiet)
         guard status == 0 else {
@@ -12,9 +14,9 @@ public enum Program {
         }
     }
 
-    /// How it ended.
+    /// Runs a program, and gives the number that it ended with.
     ///
-    /// - Throws: `SetupError` where it can't be started.
+    /// - Throws: `SetupError` if it can't be started.
     public static func status(of words: [String], isQuiet: Bool = false) throws(SetupError) -> Int32 {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

@@ -4,7 +4,7 @@ public import Reconciliation
 public protocol SetupStep {
     /// What it is, in a word or two.
     var name: String { get }
-    /// What `perform` would do, a line each; nothing where all of it is there.
+    /// What `perform` would do, a line each; empty if all of it is there.
     func missing() async throws -> [String]
     func perform() async throws
 }

@@ -6,7 +6,7 @@ public struct SystemUser: Sendable, Equatable {
     public let number: uid_t
     public let group: gid_t
 
-    /// `nil` where the system knows nobody of that name.
+    /// `nil` if the system knows nobody of that name.
     public init?(named name: String) {
         guard let entry = getpwnam(name) else { return nil }
         self.init(entry.pointee)
@@ -18,14 +18,14 @@ public struct SystemUser: Sendable, Equatable {
         group = entry.pw_gid
     }
 
-    /// Whoever started this program; `nil` where the system has no name for them.
+    /// Whoever started this program; `nil` if the system has no name for them.
     public static var current: SystemUser? { getpwuid(geteuid()).map { SystemUser($0.pointee) } }
 
     /// Whether this program may do what only root may.
     public static var isRoot: Bool { getuid() == 0 }
 
-    /// Runs the body as this user, whom PostgreSQL then sees at the other end of its socket. Where this program does not run
-    /// as root it stays who it is.
+    /// Runs the body as this user, whom PostgreSQL then sees at the other end of its socket. If this program does not
+    /// run as root, it stays who it is.
     public func acting<Value>(_ body: () async throws -> Value) async throws -> Value {
         guard Self.isRoot, number != 0 else { return try await body() }
         let ownGroup = getegid()

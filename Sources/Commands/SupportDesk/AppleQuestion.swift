@@ -30,13 +30,13 @@ enum AppleQuestion: Hashable {
     /// An id of a transaction that never came.
     case transaction(String)
 
-    /// `nil` where the ledger's answer is enough, or Apple can't know such an id.
+    /// `nil` if the ledger's answer is enough, or if Apple can't know such an id.
     init?(_ enquiry: Enquiry) {
         guard enquiry.transactions.isEmpty, enquiry.orders.isEmpty, enquiry.user == nil else { return nil }
         self.init(id: enquiry.id)
     }
 
-    /// `nil` where Apple can't know such an id.
+    /// `nil` if Apple can't know such an id.
     init?(id: String) {
         if id.wholeMatch(of: /M[A-Z0-9]{5,31}/) != nil {
             self = .invoice(id)
@@ -49,7 +49,7 @@ enum AppleQuestion: Hashable {
 
     /// Asks for each app that has a key, or for one alone.
     ///
-    /// - Parameter settings: with the apps' keys.
+    /// - Parameter settings: the settings with the apps' keys.
     func ask(_ settings: () throws -> JobSettings, for bundleID: BundleID? = nil) async -> AppleAnswer {
         do {
             var settings = try settings()
@@ -66,7 +66,7 @@ enum AppleQuestion: Hashable {
             for (bundleID, client) in clients.sorted(by: { $0.key < $1.key }) {
                 answers.append(AppleAnswer.Answer(bundleID: bundleID, finding: try await ask(client, bundleID)))
             }
-            // Where one app could not be asked, that another knows nothing is no answer.
+            // If one app could not be asked, it is no answer that another knows nothing.
             answers += settings.apps.map(\.app.bundleID).filter { clients[$0] == nil }.sorted().map {
                 AppleAnswer.Answer(
                     bundleID: $0,
@@ -80,7 +80,7 @@ enum AppleQuestion: Hashable {
         }
     }
 
-    /// By whatever an app's receipts are verified, its key answers a person.
+    /// An app's key answers a person, by whatever its receipts are verified.
     private static func clients(_ settings: JobSettings) throws(UnusableSetting) -> [BundleID: ServerAPIClient] {
         try AppleServices(settings.apple, apps: settings.apps).serverAPI
     }

@@ -9,9 +9,9 @@ public struct DecisionOptions: Sendable {
     public var file: String
     /// Who decides.
     public var by: String
-    /// Where to say what became of each line.
+    /// The file that is to say what became of each line.
     public var resultFile: String
-    /// Do everything and roll it back.
+    /// Whether to do everything and roll it back.
     public var isDryRun: Bool
 
     public init(file: String, by who: String, resultFile: String, isDryRun: Bool) {
@@ -22,7 +22,7 @@ public struct DecisionOptions: Sendable {
     }
 }
 
-/// Reads back what was decided in a report's spreadsheet. To read the same file again does nothing.
+/// Reads back what was decided in a report's spreadsheet. Reading the same file again does nothing.
 public struct DecisionJob: Sendable {
     private let settings: JobSettings
     private let form: DecisionForm

@@ -19,7 +19,7 @@ public struct PastRuns: Sendable {
 
     /// How the cases after a run differ from those after an earlier one.
     ///
-    /// - Throws: `JobError.notFound` where a run is not known to have ended.
+    /// - Throws: `JobError.notFound` if a run is not known to have ended.
     public func differences(from: Int64, to: Int64) async throws(JobError) -> CaseDifferences {
         let found = try await withLedger(settings.ledger) { session async throws(LedgerError) in
             try await session.differences(from: from, to: to)

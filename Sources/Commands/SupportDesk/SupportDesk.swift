@@ -15,7 +15,7 @@ public struct SupportDesk: Sendable {
         self.now = now
     }
 
-    /// Everything that is known about an id. Apple is asked only where the ledger alone can't answer.
+    /// Everything that is known about an id. Apple is asked only if the ledger alone can't answer.
     ///
     /// - Parameter apple: the settings with the apps' keys, read only if Apple is asked; what it throws is told as the
     ///   reason why Apple was not.
@@ -45,7 +45,7 @@ public struct SupportDesk: Sendable {
     /// Takes a purchase of which no receipt came into the ledger, by what Apple says of it now.
     ///
     /// - Parameter apple: the settings with the apps' keys.
-    /// - Throws: `JobError.notFound` where Apple knows no such purchase, or could not be asked.
+    /// - Throws: `JobError.notFound` if Apple knows no such purchase, or could not be asked.
     public func adopt(
         _ adoption: Adoption, askingApple apple: () throws -> JobSettings
     ) async throws(JobError) -> [Adoption.Result] {
@@ -92,7 +92,7 @@ public struct SupportDesk: Sendable {
         JobError(error, workingAs: .support)
     }
 
-    /// Tells of a white transaction how long its client may still come for it.
+    /// Notes of a white transaction how long its client may still come for it.
     private func grant(_ known: inout KnownTransaction) {
         guard case .white(var owed) = known.place,
             let app = settings.apps.map(\.app).first(where: { $0.bundleID == known.key.bundleID })
