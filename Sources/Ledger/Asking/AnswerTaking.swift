@@ -7,13 +7,13 @@ public struct AnswerBatch: Sendable {
     /// What Apple told of a customer.
     public struct Customer: Sendable {
         public let customerID: String
-        /// The `appTransactionId`, where Apple named one.
+        /// The `appTransactionId`, if Apple named one.
         public let account: String?
-        /// Up to where the history is known now; `nil` where that is no further than before.
+        /// Up to where the history is known now; `nil` if that is no further than before.
         public let revision: String?
-        /// When a subscription of theirs expires last, of those that it told of.
+        /// When the last of the subscriptions that Apple told of expires.
         public let expiresAt: Date?
-        /// The purchases that it told of.
+        /// The purchases that Apple told of.
         public let transactionIDs: Set<TransactionID>
 
         public init(
@@ -30,7 +30,8 @@ public struct AnswerBatch: Sendable {
 
     /// What Apple told of a delivery for which only the app's server vouched.
     public struct Delivery: Sendable {
-        /// What does not bear the delivery out; or why Apple says nothing of it, which speaks against nobody.
+        /// Why Apple's word does not bear the delivery out, or why Apple says nothing of it, which speaks against
+        /// nobody.
         public enum Finding: Sendable {
             case unproved(UnprovedFinding)
             case accountGone
@@ -44,7 +45,7 @@ public struct AnswerBatch: Sendable {
         }
 
         public let transactionID: TransactionID
-        /// `nil` where Apple knows the purchase.
+        /// `nil` if Apple knows the purchase.
         public let finding: Finding?
         /// The `appAccountToken` that it bears.
         public let appAccountToken: String?
@@ -65,7 +66,8 @@ public struct AnswerBatch: Sendable {
     public var purchases: [HeardNotice] = []
     public var customers: [Customer] = []
     public var deliveries: [Delivery] = []
-    /// Of whom nothing was learnt: they are asked about another night, after those that have been waiting for longer.
+    /// The customers of whom nothing was learnt: they are asked about another night, after those that have been waiting
+    /// for longer.
     public var unansweredCustomers: [String] = []
     public var unansweredDeliveries: [TransactionID] = []
 

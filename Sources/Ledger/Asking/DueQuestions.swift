@@ -4,7 +4,7 @@ public import Reconciliation
 
 /// A customer whom Apple is to be asked about again.
 public struct DueCustomer: Hashable, Sendable {
-    /// The `appTransactionId`, or the original transaction's id where Apple told of none.
+    /// The `appTransactionId`, or the original transaction's id if Apple told of none.
     public let customerID: String
     /// One of their purchases, by which Apple is asked.
     public let transactionID: String
@@ -15,7 +15,7 @@ public struct DueCustomer: Hashable, Sendable {
 }
 
 extension LedgerSession {
-    /// The customers whom Apple is to be asked about, those first who have been waiting longest.
+    /// The customers whom Apple is to be asked about; those who have been waiting longest come first.
     public func dueCustomers(
         of app: App, seenSince since: Date, at now: Date, limit: Int
     ) async throws(LedgerError) -> [DueCustomer] {
@@ -51,8 +51,8 @@ extension LedgerSession {
         }
     }
 
-    /// The purchases that were delivered before a moment, and for which only the app's server vouches: those first about
-    /// which nobody asked yet, then those that have been waiting longest.
+    /// The purchases that were delivered before a moment, and for which only the app's server vouches. First come those
+    /// about which nobody asked yet, then those that have been waiting longest.
     public func unprovedDeliveries(
         of app: App, before moment: Date, at now: Date, limit: Int
     ) async throws(LedgerError) -> [TransactionKey] {
@@ -80,7 +80,7 @@ extension LedgerSession {
 
     /// Notes customers and prices of what entered the ledger since the last time. A dry run notes nothing.
     ///
-    /// - Parameter reasking: how customers are asked about again; `nil` where none is.
+    /// - Parameter reasking: how customers are asked about again; `nil` if none is.
     public func noteEntered(of app: App, reasking: Reasking?, at now: Date) async throws(LedgerError) {
         guard !isShadowed else { return }
         try await translating {

@@ -3,8 +3,8 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Has the newest settled receipt of each of these customers verified again, unless the payload was purged, or that was
-    /// done lately, and since their period expired: where an app has no key, a receipt is how Apple is asked. A dry run
+    /// Has the newest settled receipt of each of these customers verified again, unless the payload was purged, or that
+    /// was done lately and since their period expired. If an app has no key, a receipt is how Apple is asked. A dry run
     /// changes nothing.
     ///
     /// - Parameter interval: seconds from one question about a customer to the next.
@@ -29,8 +29,8 @@ extension LedgerSession {
         }
     }
 
-    /// Of the users who uploaded a purchase of these customers, each one's newest receipt: if it was verified before the
-    /// moment, or before the period of the customer's expired that makes them due.
+    /// The newest receipt of each user who uploaded a purchase of these customers, if it was verified before the
+    /// moment, or before the expiry of the customer's period that makes them due.
     private func newestReceipts(
         of customers: [DueCustomer], _ app: App, verifiedBefore moment: Date, at now: Date
     ) async throws -> [Row] {

@@ -2,10 +2,11 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// So many users tell enough of an account.
+    /// How many users tell enough of an account.
     private static let mostUsersOfAccount = 10
 
-    /// Of the cases that no user handed in, to whom other purchases of the same `appTransactionId` were delivered.
+    /// For each case that no user handed in, the users to whom other purchases of the same `appTransactionId` were
+    /// delivered.
     func accountUsers(of page: [CaseFacts]) async throws -> [TransactionKey: [String]] {
         let nobodys = page.filter { $0.admittedFor == nil && $0.wasHandedInByNobody }.map(\.key)
         guard !nobodys.isEmpty else { return [:] }

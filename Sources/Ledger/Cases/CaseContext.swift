@@ -6,14 +6,14 @@ import Reconciliation
 struct CaseContext {
     private var neighbours = CaseNeighbours()
 
-    /// - Parameter tokens: of each case, the `appAccountToken` that its purchase bears.
+    /// - Parameter tokens: the `appAccountToken` that each case's purchase bears.
     mutating func add(to page: inout [CaseFacts], tokens: [String?], from session: LedgerSession) async throws {
         try await session.addMentions(to: &page)
         let notices = try await session.notices(of: page)
         for index in page.indices { notices.add(to: &page[index]) }
         let owners = try await session.tokenOwners(tokens.compactMap(\.self))
         let accounts = try await session.accountUsers(of: page)
-        // Their orders are looked for, too.
+        // First these, because the orders of such users are looked for, too.
         for index in page.indices {
             page[index].tokenOwner = tokens[index].flatMap { owners[[page[index].key.bundleID.text, $0]] }
             page[index].accountUsers = accounts[page[index].key] ?? []

@@ -1,14 +1,14 @@
 import PostgreSQL
 import Reconciliation
 
-/// Of each receipt in which cases were seen, whether it was uploaded for one of its purchases, and to whom those that
-/// were delivered went.
+/// For each receipt in which cases were seen, whether it was uploaded for one of its purchases, and to whom its
+/// purchases were delivered.
 struct CaseNeighbours {
-    /// So many users tell enough of a case.
+    /// How many users tell enough of a case.
     private static let mostUsers = 10
-    /// So many receipts are kept at once: what a receipt brings lies on many pages of cases.
+    /// How many receipts are kept at once: the cases of one receipt lie on many pages.
     private static let mostReceipts = 20_000
-    /// A receipt that tells of more is looked up once a sweep, however many pages of cases it brings.
+    /// A receipt that tells of more is looked up once in a sweep, on however many pages its cases lie.
     private static let manyTransactions = 1000
 
     private struct ReceiptMention {
@@ -25,14 +25,14 @@ struct CaseNeighbours {
         return !held.isEmpty && held.allSatisfy { !$0.isNamed && told[$0.receiptID]?.isNamed == true }
     }
 
-    /// To whom other purchases of a case's receipts were delivered; at most ten.
+    /// The users to whom other purchases of a case's receipts were delivered; at most ten.
     func users(beside facts: CaseFacts) -> [String] {
         let users = Self.telling(facts).flatMap { told[$0.receiptID]?.users ?? [] }
         return Array(users.unique.prefix(Self.mostUsers))
     }
 
-    /// The sightings whose receipts tell of a case's owner: those that held it; where none did, those by which Apple was
-    /// asked and told of it.
+    /// The sightings whose receipts tell of a case's owner: those that held it or, if none did, those by which Apple
+    /// was asked and told of it.
     private static func telling(_ facts: CaseFacts) -> [Sighting] {
         let held = facts.sightings.filter(\.isInReceipt)
         return held.isEmpty ? facts.sightings : held
@@ -43,7 +43,7 @@ struct CaseNeighbours {
         let receiptIDs = Set(page.flatMap { Self.telling($0).map(\.receiptID) })
             .subtracting(told.keys).sorted()
         guard !receiptIDs.isEmpty else { return }
-        // What was neither named nor delivered tells nothing: of a receipt with years of purchases, that is most.
+        // What was neither named nor delivered tells nothing: that is most of a receipt with years of purchases.
         let rows = try await session.connection.query(
             """
             SELECT

@@ -7,21 +7,21 @@ struct CaseNotices {
     fileprivate struct Told {
         var sending: NoticeSending.State?
         var askedAt: Date?
-        /// As which receipts it was handed in.
+        /// The receipts as which it was handed in.
         var receiptIDs: Set<Int64> = []
     }
 
     /// Apple's notification may be an hour late, and its history some more.
     private static let late: TimeInterval = 6 * 3600
 
-    /// Whether Apple asks by the notice in hand if a purchase was delivered.
+    /// Whether Apple asks by the notice in hand whether a purchase was delivered.
     static let isQuestion: SQL = "type = 'CONSUMPTION_REQUEST' AND consumption_reason = 'FULFILLMENT_ISSUE'"
 
     fileprivate var told: [TransactionKey: Told] = [:]
     /// Up to when Apple's history was read, by app.
     fileprivate var heardThrough: [String: Date] = [:]
 
-    /// What Apple told of it; what was handed in because of that speaks for nobody, and is no upload.
+    /// Adds what Apple told of it. What was handed in because of that speaks for nobody, and is no upload.
     func add(to facts: inout CaseFacts) {
         facts.notices = self.facts(of: facts)
         guard let told = told[facts.key] else { return }

@@ -27,11 +27,11 @@ private struct OrderRow {
     }
 }
 
-/// The orders that may have to do with a page of cases, without those that something was delivered for.
+/// The orders that may have to do with a page of cases, without those for which something was delivered.
 struct CaseOrders {
     private var byName: [[String]: [OrderRow]] = [:]
     private var byToken: [[String]: [OrderRow]] = [:]
-    /// Those of a user and product, the earliest first.
+    /// The orders of a user and product, the earliest first.
     private var byUser: [[String]: [OrderRow]] = [:]
 
     fileprivate init(_ orders: [OrderRow]) {
@@ -42,7 +42,8 @@ struct CaseOrders {
         }
     }
 
-    /// By token or by name an order is meant, whatever else it says; by user only where product and time fit.
+    /// Adds the orders of a case. An order that is found by token or by name is meant, whatever else it says; one that
+    /// is found by user counts only if product and time fit.
     func add(to facts: inout CaseFacts, token: String?) {
         let bundleID = facts.key.bundleID.text
         var meant = token.flatMap { byToken[[bundleID, $0]] } ?? []
@@ -63,14 +64,14 @@ struct CaseOrders {
         }
     }
 
-    /// Of a user's orders of a product, the ones within the window that lie nearest to the purchase.
+    /// The orders of a user and product that are within the window and nearest to the purchase.
     private static func nearest(
         _ orders: ArraySlice<OrderRow>, to purchasedAt: Date
     ) -> (orders: ArraySlice<OrderRow>, isCutShort: Bool) {
         let first = orders.partition { $0.createdAt > purchasedAt - OrderWindow.before }
         let middle = orders.partition { $0.createdAt > purchasedAt }
         let last = orders.partition { $0.createdAt >= purchasedAt + OrderWindow.after }
-        // As many on either side, since clocks differ; where one side has fewer, more of the other.
+        // Equally many on either side, since clocks differ; if one side has fewer, more of the other.
         let from = max(first, min(middle - CaseFacts.most / 2, last - CaseFacts.most))
         let to = min(last, from + CaseFacts.most)
         return (orders[from..<to], from > first || to < last)
@@ -78,7 +79,7 @@ struct CaseOrders {
 }
 
 extension ArraySlice {
-    /// The first index of which the condition holds, where it holds of all that follow too.
+    /// The first index for which the condition holds, if it holds for all that follow, too.
     fileprivate func partition(where holds: (Element) -> Bool) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {
@@ -99,15 +100,15 @@ extension CaseFacts {
 }
 
 extension LedgerSession {
-    /// - Parameter tokens: of each case, the `appAccountToken` that its purchase bears.
+    /// - Parameter tokens: the `appAccountToken` that each case's purchase bears.
     func orders(for page: [CaseFacts], tokens: [String?]) async throws -> CaseOrders {
         let orders = try await usersOrders(for: page) + meantOrders(for: page, tokens: tokens.compactMap(\.self))
         let delivered = try await deliveredOrders(among: orders)
         return CaseOrders(orders.unique(by: \.key).filter { !delivered.contains($0.key) })
     }
 
-    /// Of each case's users the orders of its product about its time: as many again as a case takes are read, since
-    /// of some something was delivered.
+    /// The orders of each case's users for its product, about the time of the purchase. On either side twice as many as
+    /// a case takes are read, since something was delivered for some.
     private func usersOrders(for page: [CaseFacts]) async throws -> [OrderRow] {
         let asked = page.flatMap { facts in facts.users.sorted().map { (facts: facts, user: $0) } }
         guard !asked.isEmpty else { return [] }

@@ -3,7 +3,7 @@ import Reconciliation
 
 /// Whom the apps' servers and the support desk name as owners of a page of cases.
 extension LedgerSession {
-    /// For whom the apps' servers registered these tokens, by app and token.
+    /// The users for whom the apps' servers registered these tokens, by app and token.
     func tokenOwners(_ tokens: [String]) async throws -> [[String]: String] {
         guard !tokens.isEmpty else { return [:] }
         let rows = try await connection.query(
@@ -19,7 +19,7 @@ extension LedgerSession {
         return owners
     }
 
-    /// For whom the support desk adopted these cases' purchases.
+    /// The users for whom the support desk adopted these cases' purchases.
     func adoptedUsers(of page: [CaseFacts]) async throws -> [TransactionKey: String] {
         let admitted = page.filter { $0.admittedFor != nil }.map(\.key.id.text)
         guard !admitted.isEmpty else { return [:] }

@@ -6,7 +6,7 @@ public import Reconciliation
 public struct AssessedCase: Sendable {
     public let key: TransactionKey
     public let assessment: Assessment
-    /// The periods of a subscription that it tells of; empty where it is of one purchase.
+    /// The periods of a subscription that it tells of; empty if it is about one purchase.
     public let periods: [TransactionID]
 
     public init(key: TransactionKey, assessment: Assessment, periods: [TransactionID] = []) {
@@ -95,8 +95,8 @@ private struct CaseStoring {
                     assessed.candidates, assessed.order_ids, assessed.periods)
         """
 
-    /// Whoever would claim it now waits for this to commit; what somebody claims now is left out. By the primary key: the
-    /// planner takes white for as small as it was before this night.
+    /// Whoever would claim one now waits for this to commit; what somebody claims now is left out. They are found by
+    /// the primary key: the planner takes white for as small as it was before this night.
     private static let held: SQL = """
         SELECT news.*, found.place
         FROM news
@@ -158,7 +158,7 @@ private struct CaseStoring {
         """
     }
 
-    /// What another session has locked, and is white all the same.
+    /// The transactions that another session has locked and that are white all the same.
     private static let leftOut: SQL = """
         SELECT held.transaction_id
         FROM held
@@ -171,8 +171,8 @@ private struct CaseStoring {
         WHERE held.place IS NULL AND found.place = 'white'
         """
 
-    /// As JSON, which purchases of one customer have in common. Their coding keys are those of the column, and need no
-    /// strategy for each.
+    /// The candidates as JSON, which purchases of one customer have in common. Their coding keys are those of the
+    /// column, so no strategy is needed for each.
     private func candidates() throws -> [String] {
         let encoder = JSONEncoder()
         var known: [[OwnerCandidate]: String] = [:]

@@ -35,8 +35,9 @@ extension LedgerSession {
         }
     }
 
-    /// When each app first said what it has granted. By the index, an app at a time: there may be millions of subscribers.
-    /// A grant names no environment: what is known as another's alone is a tester's.
+    /// When each app first said what it has granted. The index is asked for one app at a time, since there may be
+    /// millions of subscribers. A grant names no environment: one of a purchase that is known only in another
+    /// environment is a tester's.
     private static func firstGrants(_ own: SQL) -> SQL {
         """
         SELECT app.bundle_id, granted.first_granted_at
@@ -81,7 +82,7 @@ extension LedgerSession {
 
     private static let coveredAtOnce: Int32 = 5000
 
-    /// The white transactions that are not judged, by app, product type and why, with their money.
+    /// The white transactions that are not judged, by app, product type and cause, with their money.
     public func unjudged(_ deliveries: [ExpectedDelivery]) async throws(LedgerError) -> [Unjudged] {
         try await translating {
             let rows = try await connection.query(
@@ -141,7 +142,7 @@ extension LedgerSession {
 }
 
 extension Row {
-    /// `nil` where the type of a product is not known, of which the database says `unknown`.
+    /// `nil` if the type of a product is not known, for which the database says `unknown`.
     fileprivate func expectedType() throws -> ProductType? {
         try decode("product_type", as: String.self) == "unknown" ? nil : word("product_type")
     }

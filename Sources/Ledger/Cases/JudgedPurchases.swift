@@ -2,9 +2,9 @@ public import Foundation
 import PostgreSQL
 public import Reconciliation
 
-/// Which purchases of `white` are judged: those of which a delivery is expected.
+/// Which purchases of `white` are judged: those for which a delivery is expected.
 extension LedgerSession {
-    /// How many white transactions of which a delivery is expected are still within their grace.
+    /// How many white transactions for which a delivery is expected are still within their grace.
     public func pendingCount(
         _ deliveries: [ExpectedDelivery], toldUpTo told: Date
     ) async throws(LedgerError) -> Int {
@@ -21,8 +21,8 @@ extension LedgerSession {
         }
     }
 
-    /// Joins what is expected to `white` and its `products`, as `expected`: nothing is of an app that is not among them,
-    /// and nothing of another environment than the app's.
+    /// Joins what is expected to `white` and its `products`, as `expected`. It leaves out what is of another app, or of
+    /// another environment than the app's.
     static func expected(_ deliveries: [ExpectedDelivery]) -> SQL {
         """
         JOIN unnest(
@@ -38,8 +38,8 @@ extension LedgerSession {
     /// Whether a delivery of the purchase in hand is expected, so that without one it is lost.
     static let isJudged: SQL = "expected.mode <> 'ignore' AND \(isBoughtSince)"
 
-    /// Whether the purchase in hand was bought since deliveries of such are seen. What was restored has a new date of
-    /// purchase, and still the original one: as in the rule `beforeStart`.
+    /// Whether the purchase in hand was bought since deliveries of its kind are seen. A restored purchase has a new
+    /// date of purchase, and still the original one: as in the rule `beforeStart`.
     static let isBoughtSince: SQL = """
         white.purchased_at >= expected.judged_from
         AND (

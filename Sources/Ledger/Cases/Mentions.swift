@@ -2,9 +2,9 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// For which transactions receipts were uploaded that do not hold them. Only receipts that Apple vouches for count:
-    /// anybody can name a transaction beside what is none. One transaction id that thousands of uploads name would fill
-    /// a page: the first hundred tell enough.
+    /// Adds the uploads for these transactions whose receipts do not hold them. Only receipts that Apple vouches for
+    /// count: anybody can name a transaction beside something that is no receipt. One transaction id that thousands of
+    /// uploads name would fill a page: the first hundred tell enough.
     func addMentions(to page: inout [CaseFacts]) async throws {
         let rows = try await connection.query(
             """
@@ -46,8 +46,8 @@ extension LedgerSession {
     private static let isVouchedFor: SQL =
         "(receipts.verified_at IS NOT NULL OR receipts.error_code = 'no_transactions')"
 
-    /// What a dry run has tried, which what is stored does not tell; in a query of its own, as a cluster keeps the receipts
-    /// elsewhere than its shadow.
+    /// Those of these receipts that a dry run has verified, of which the stored rows don't tell. It is a query of its
+    /// own, because a cluster keeps the receipts elsewhere than their shadow.
     private func vouchedForByNow(_ rows: [Row]) async throws -> Set<Int64> {
         guard isShadowed else { return [] }
         let ids = try rows.map { try $0.decode("receipt_id", as: Int64.self) }

@@ -2,9 +2,9 @@ public import Foundation
 import PostgreSQL
 
 extension LedgerSession {
-    /// Takes out of white what is not owed under another transaction id any more, for it was bought once, and back into
-    /// it what was taken out for a refund that was reversed. A refund that Apple tells of under another id than it was
-    /// delivered under counts for the delivered one.
+    /// Takes out of white what was bought once and is not owed under another transaction id any more, and puts back
+    /// what was taken out for a refund that was reversed. If Apple tells of a refund under another id than the purchase
+    /// was delivered under, it counts for the delivered one.
     public func keepOwedOnce(runID: Int64, now: Date) async throws(LedgerError) {
         try await translating {
             _ = try await connection.query("SELECT iap.release_restored(\(runID), \(now))")

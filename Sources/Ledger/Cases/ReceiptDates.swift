@@ -24,7 +24,7 @@ extension LedgerSession {
         let sightings = page.flatMap { $0.sightings.filter(\.isInReceipt) }
         var dates = ReceiptDates()
         guard !sightings.isEmpty else { return dates }
-        // A dry run's own word stands in the shadow, that of earlier nights in the table.
+        // What a dry run found is in the shadow, what earlier nights found in the table.
         for table: SQL in isShadowed ? ["\(stored: .receipts)", "receipts"] : ["\(stored: .receipts)"] {
             try await addReceiptDates(of: sightings, in: table, to: &dates)
         }

@@ -3,10 +3,10 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Makes the settled receipts due again that hold a transaction which a setting of its app excluded, and which the
-    /// settings of today let through: a setting that was wrong for a night must not cost anybody a purchase.
+    /// Makes those settled receipts due again that hold a transaction which a setting of its app excluded, and which
+    /// today's settings let through: a setting that was wrong for a night must not cost anybody a purchase.
     ///
-    /// - Returns: how many receipts are verified again for it; `nil` where all that is excluded stays so.
+    /// - Returns: how many receipts are verified again for it; `nil` if all that is excluded stays so.
     public func reconsider(_ apps: [App], at now: Date) async throws(LedgerError) -> Int? {
         try await translating {
             var held: [Row] = []
@@ -38,7 +38,7 @@ extension LedgerSession {
         }
     }
 
-    /// Of these receipts those that are settled and were not purged; says how many.
+    /// Makes those of these receipts due again that are settled and were not purged; says how many.
     func watchAgain(_ held: [Row], at now: Date) async throws -> Int {
         try await connection.execute(
             """
@@ -63,10 +63,10 @@ extension LedgerSession {
             """)
     }
 
-    /// An app at a time: only where the planner knows the start does it see that next to nothing of years lies after it.
-    /// The reasons are those that a setting of the app decides, and not Apple, written as in the index that finds them:
-    /// of parameters the planner would not know that they are the same. What was restored was bought when its original
-    /// was: as in the rule `beforeStart`, without which it would be verified again each night.
+    /// Looks at one app at a time: only if the planner knows the start does it see that next to nothing of years lies
+    /// after it. The reasons are those that a setting of the app decides, and not Apple. They are written as in the
+    /// index that finds them: of parameters the planner would not know that they are the same. What was restored was
+    /// bought when its original was, as in the rule `beforeStart`; otherwise it would be verified again each night.
     private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
         try await connection.query(
             """

@@ -26,7 +26,7 @@ extension LedgerSession {
         }
     }
 
-    /// So many failures are named.
+    /// The most failures that are named.
     private static let namedFailures = 100
 
     /// What became of redeliveries up to a run.

@@ -4,7 +4,7 @@ import Reconciliation
 
 /// The columns by which a query over `white` tells in which receipts a transaction was seen, and which claims of it
 /// failed. One receipt passed around among thousands would fill a page: the first `CaseFacts.most` sightings tell
-/// enough, and as many of the latest claims. One more is read, which tells that there are more.
+/// enough, and as many of the latest claims. One more is read to see whether there are more.
 enum SightingColumns {
     private static let most = Int64(CaseFacts.most + 1)
 

@@ -7,7 +7,7 @@ struct SubscriptionHead {
     /// Its place in the page.
     let index: Int
     let originalID: String
-    /// Periods before are not judged.
+    /// Periods before this are not judged.
     let judgedFrom: Date
     let grace: TimeInterval
 }
@@ -49,7 +49,7 @@ extension LedgerSession {
         var periods: [Int: [Subscription.Period]] = [:]
         for row in rows {
             let index = Int(try row.decode("index", as: Int32.self))
-            // To whom the server granted it knows best whose it is.
+            // The server that granted it knows best whose it is.
             if let user = try row.decode("user_id", as: String?.self) { page[index].admittedFor = user }
             periods[index, default: []].append(
                 Subscription.Period(

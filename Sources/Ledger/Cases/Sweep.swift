@@ -3,14 +3,14 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Hands over the facts of the apps' white transactions past their grace of which a delivery is expected, in pages,
-    /// the oldest purchase first; of a subscription those of its first period without access. All pages are of one
-    /// snapshot, and nothing is locked.
+    /// Hands over the facts of the apps' white transactions past their grace for which a delivery is expected, in
+    /// pages, the oldest purchase first. For a subscription these are the facts of its first period without access. All
+    /// pages are of one snapshot, and nothing is locked.
     ///
     /// - Parameters:
     ///   - told: up to when it is known what was delivered; what was in its grace then is no case yet.
     ///   - isKeptAside: whether the server keeps everything aside before the first page, so that the body may write over
-    ///     this session, too; else the first page comes sooner, and the session only reads meanwhile.
+    ///     this session, too; otherwise the first page comes sooner, and the session only reads meanwhile.
     public func forEachPageOfFacts(
         of apps: [App], expecting deliveries: [ExpectedDelivery], toldUpTo told: Date, now: Date, isKeptAside: Bool,
         _ body: ([CaseFacts]) async throws(LedgerError) -> Void
@@ -49,7 +49,7 @@ extension LedgerSession {
         try await translating { _ = try await connection.execute("CLOSE swept") }
     }
 
-    /// Sorted before their sightings are looked up: those come page by page.
+    /// The cases are sorted before their sightings are looked up, which come page by page.
     private static func facts(expecting deliveries: [ExpectedDelivery], toldUpTo told: Date) -> SQL {
         """
         SELECT white.*, \(SightingColumns.select)
@@ -75,7 +75,7 @@ extension LedgerSession {
         """
     }
 
-    /// Of both, so that nothing is sorted again once its sightings are there.
+    /// The order of both queries, so that nothing is sorted again once its sightings are there.
     private static let order: SQL = "purchased_at, transaction_id, bundle_id, environment"
 
     private func nextPage(

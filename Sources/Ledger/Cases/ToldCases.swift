@@ -1,9 +1,9 @@
 import PostgreSQL
 
 extension LedgerSession {
-    /// Has a run tell of the cases that are closed and that none has told of, however long the claim that closed it was open,
-    /// and however long the run before took; and of what a run that left no report would have told, opened or closed. Each is
-    /// told of once.
+    /// Has a run report the closed cases that no run has reported, however long the claim that closed one was open, and
+    /// however long the run before took. It also reports what a run that left no report would have reported, opened or
+    /// closed. Each is reported once.
     public func tellCases(runID: Int64) async throws(LedgerError) {
         try await translating {
             _ = try await connection.execute(

@@ -2,21 +2,21 @@ import PostgreSQL
 
 /// What an examination of a cluster found.
 public struct ClusterExamination: Sendable {
-    /// What is not as a night needs it.
+    /// Something that is not as a night needs it.
     public enum Problem: Hashable, Sendable {
-        /// A table of the inbox is not distributed by its bucket, with the other.
+        /// A table of the inbox is not distributed by its bucket, together with the other.
         case notDistributed(table: String)
-        /// A table of the ledger is distributed, which `sql/citus.sql` leaves on the coordinator.
+        /// A table of the ledger is distributed that `sql/citus.sql` leaves on the coordinator.
         case distributed(table: String)
-        /// Each statement of an upload goes to the worker that keeps its bucket, in place of all of them together.
+        /// Each statement of an upload goes to the worker that keeps its bucket, instead of all of them together.
         case uploadsInPieces
         /// The coordinator can't reach a server, or the server refuses the job's role.
         case unreachable(server: String, why: String)
         /// The role lacks rights on shards of a table.
         case lacksRights(table: String, server: String)
-        /// A server keeps no prepared transactions, without which what is written on several servers is not written at once.
+        /// A server keeps no prepared transactions, without which writing on several servers is not atomic.
         case preparesNothing(server: String)
-        /// So many prepared transactions are older than ten minutes: nobody ended them, and they hold locks.
+        /// Prepared transactions are older than ten minutes: nobody ended them, and they hold locks.
         case leftPrepared(count: Int, server: String)
         /// On a server the role waits for a lock for ever.
         case waitsForEver(server: String)
@@ -31,7 +31,7 @@ public struct ClusterExamination: Sendable {
 }
 
 extension LedgerSession {
-    /// Looks at what a run relies on in a cluster; `nil` where the database is none.
+    /// Looks at what a run relies on in a cluster; `nil` if the database is none.
     public func examineCluster() async throws(LedgerError) -> ClusterExamination? {
         guard try await isClustered() else { return nil }
         return try await translating {

@@ -4,7 +4,7 @@ import PostgreSQL
 public struct DatabaseExamination: Sendable {
     /// As PostgreSQL counts its versions: 150004 is 15.4.
     public let serverVersion: Int
-    /// What the role may not do and the job must, such as "UPDATE on iap.cases".
+    /// What the job must do and the role may not, such as "UPDATE on iap.cases".
     public let missingRights: [String]
     /// Whether the role could also change what it must never change.
     public let isTooPowerful: Bool
@@ -15,7 +15,7 @@ public struct DatabaseExamination: Sendable {
 }
 
 extension LedgerSession {
-    /// Looks at what a run relies on of the server and its own role, for which no right is needed. The schema must be
+    /// Looks at what a run relies on in the server and its own role. This needs no right, but the schema must be
     /// current.
     public func examine() async throws(LedgerError) -> DatabaseExamination {
         try await translating {
@@ -40,8 +40,8 @@ extension LedgerSession {
     /// Whether a proxy between here and the server, such as PgBouncer, gives each transaction to whatever session of the
     /// server is free. Locks, settings and temporary tables of such a session are another client's a moment later.
     ///
-    /// A server's session that answered this one is lent to a second client, while this one still stands: that proves it.
-    /// Where nothing stands between, the server says its own number.
+    /// It is proven if a server's session that answered this one is lent to a second client while this one still
+    /// stands. If there is nothing in between, the server says its own number.
     public func isPooledByTransaction(_ settings: LedgerSettings) async throws(LedgerError) -> Bool {
         let own = connection.processID
         guard try await serversProcess(connection) != own else { return false }

@@ -12,14 +12,14 @@ struct Grant: Hashable {
     let privilege: String
     /// `nil` for all of the object.
     let column: String?
-    /// As the script names it: with its schema, and a function of which there are several with its parameters.
+    /// As the script names it: with its schema, and a function with its parameters if there are several of the name.
     let object: String
     let role: String
 }
 
 extension Grant {
-    /// All that the script's statements grant. What its DO blocks grant on a database, whose name they look up, is not
-    /// among it, nor are memberships: they tell more of who holds a lock, and nothing fails without.
+    /// All that the script's statements grant. What its DO blocks grant on a database, whose name they look up, is left
+    /// out, as are memberships: they tell more of who holds a lock, and nothing fails without them.
     static func all(in script: String) -> [Grant] { statements(of: script).flatMap(grants) }
 
     private static func statements(of script: String) -> [String] {
@@ -60,13 +60,13 @@ extension Grant {
         ("ALL TABLES IN SCHEMA ", .everyRelation), ("ALL FUNCTIONS IN SCHEMA ", .everyFunction),
     ]
 
-    /// Such as `UPDATE (state, seal)`: one for each column.
+    /// Reads rights such as `UPDATE (state, seal)`: one for each column.
     private static func rights(_ text: String) -> [(privilege: String, column: String?)] {
         guard text.hasSuffix(")"), let open = text.firstRange(of: " (") else { return [(text, nil)] }
         return list(text[open.upperBound...].dropLast()).map { (String(text[..<open.lowerBound]), $0) }
     }
 
-    /// What commas part, other than those between parentheses.
+    /// The parts between commas, except for commas in parentheses.
     private static func list(_ text: Substring) -> [String] {
         var depth = 0
         var items: [String] = [""]

@@ -1,7 +1,7 @@
 import PostgreSQL
 public import Reconciliation
 
-/// A receipt that was verified before, by which it can be tried whether Apple takes what is configured today.
+/// A receipt that was verified before, with which it can be tried whether Apple takes what is configured today.
 public struct ReceiptAtHand: Sendable {
     public let id: Int64
     public let payload: String
@@ -38,7 +38,7 @@ extension LedgerSession {
         }
     }
 
-    /// The latest of a bucket are found by its key.
+    /// The latest receipts, which are found by the key of each bucket.
     private func latestReceipts(of app: BundleID) async throws -> [Int64] {
         var latest: [Int64] = []
         for bucket in Int16(0)..<64 {

@@ -27,12 +27,12 @@ extension LedgerSession {
 
     private static let grants = Grant.all(in: rolesScript)
 
-    /// What the login may not do of that which the role may, such as "UPDATE of state on iap.receipts". The schema must
-    /// be current.
+    /// What the role may do and the login may not, such as "UPDATE of state on iap.receipts". The schema must be
+    /// current.
     public func missingRights(of role: LedgerRole) async throws(LedgerError) -> [String] {
         let grants = Self.grants.filter { $0.role == role.rawValue }
         let schemas = try await missing(grants.filter { $0.kind == .schema })
-        // Without those, nothing in them is even found.
+        // Without the schemas, nothing in them is even found.
         guard schemas.isEmpty else { return schemas }
         return try await missing(grants.filter { $0.kind != .schema })
     }

@@ -3,7 +3,7 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// The last day that is closed for good; `nil` where no run has closed its books yet.
+    /// The last day that is closed for good; `nil` if no run has closed its books yet.
     public func closedThrough() async throws(LedgerError) -> CalendarDay? {
         try await translating {
             try await connection.only("SELECT max(closed_through)::text AS day FROM finance.closings")
@@ -13,7 +13,7 @@ extension LedgerSession {
 
     /// What was booked, sold and seen from a first day through a last that is closed, all of one snapshot.
     ///
-    /// - Parameter app: of this app alone.
+    /// - Parameter app: the only app that it covers.
     public func statement(
         from first: CalendarDay, through last: CalendarDay, app: BundleID?
     ) async throws(LedgerError) -> Statement {
@@ -54,7 +54,7 @@ extension LedgerSession {
     }
 }
 
-/// A function of schema `finance` that a statement is read from.
+/// A function of the schema `finance` from which a statement is read.
 private struct StatementSource {
     enum Kind {
         case text, day, moment, whole, amount

@@ -1,8 +1,8 @@
 import PostgreSQL
 import Reconciliation
 
-/// What a purchase cost, wherever it is told: as finance has booked it. Where its price was unknown then, by the list of
-/// today, which stands beside it as `products`.
+/// What a purchase cost, wherever that is told: as finance has booked it. If its price was unknown then, it is today's
+/// list price, which stands beside it as `products`.
 enum BookedPrice {
     /// - Parameter purchase: what a row of the ledger is called in the query.
     static func milliunits(of purchase: SQL) -> SQL {
@@ -15,10 +15,11 @@ enum BookedPrice {
         """
     }
 
-    /// Whether it is one of the list, whatever was paid.
+    /// Whether the price is the list's, whatever was paid.
     static func isListed(_ purchase: SQL) -> SQL { "\(purchase).booked_as IN ('list', 'unknown')" }
 
-    /// Nothing that is known where it is more than is booked, for its sums would be more than PostgreSQL holds.
+    /// The list price times the quantity. It counts as unknown if it is more than is booked, because the sums would be
+    /// more than PostgreSQL holds.
     private static func listed(_ purchase: SQL) -> SQL {
         """
         CASE WHEN products.list_price_milliunits::numeric * \(purchase).quantity <= \(Money.most)

@@ -3,9 +3,9 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Every open case, a customer's together: the customer with the likeliest case first, then the one with the oldest,
-    /// and so the cases of each. Read through a cursor, so that no list of them is held in memory; call it inside
-    /// `reading`.
+    /// Hands over every open case, a customer's together. Customers are ordered by their likeliest case, then by their
+    /// oldest, and so are the cases of each. Read through a cursor, so that no list of them is held in memory; call it
+    /// inside `reading`.
     public func forEachCase(runID: Int64, now: Date, _ body: (ReportedCase) throws -> Void) async throws(LedgerError) {
         try await translating {
             try await connection.execute("DECLARE open_cases NO SCROLL CURSOR FOR \(OpenCases.query)")
@@ -96,7 +96,7 @@ extension LedgerSession {
         }
     }
 
-    /// The cases of whose closing a run tells, by how they ended.
+    /// The cases whose closing a run reports, by how they ended.
     private func closedCases(toldBy runID: Int64) async throws -> [CaseEnd: Int] {
         let rows = try await connection.query(
             """
@@ -194,8 +194,8 @@ extension Assessment {
     }
 }
 
-/// The candidates of cases as `cases` keeps them, in JSON. Those of the case before are at hand: a customer's cases come
-/// together, and have the same.
+/// The candidates of cases as `cases` keeps them, in JSON. Those of the case before are kept at hand: a customer's
+/// cases come together, and have the same.
 private struct KeptCandidates {
     private var last: (json: String, candidates: [OwnerCandidate]) = ("[]", [])
     private let decoder = JSONDecoder()

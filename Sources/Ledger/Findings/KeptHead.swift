@@ -28,7 +28,7 @@ struct KeptHead: Codable {
         var asked: AskingTotals
         var purged: Purged
         var leftOut: LeftOut
-        /// Why it ended early; `nil` where it is complete.
+        /// Why it ended early; `nil` if it is complete.
         var reason: String?
 
         enum CodingKeys: String, CodingKey {
@@ -64,7 +64,7 @@ struct KeptHead: Codable {
         if let told { self.told = try decoder.decode(Told.self, from: Data(told.utf8)) }
     }
 
-    /// - Parameter row: the run's, which keeps it.
+    /// - Parameter row: the run's row, which keeps it.
     func counts(_ row: Row) throws -> CaseCounts {
         var counts = CaseCounts(
             new: cases.new, reopened: cases.reopened ?? 0, unpriced: cases.unpriced,

@@ -4,9 +4,9 @@ import Reconciliation
 
 /// The query for every open case, with what its customer's cases come to together.
 enum OpenCases {
-    /// One user's cases of one app are a customer's. A case that several users may own, or nobody is known to, stands by
-    /// itself. Customers are put in their order by what tells of it alone; the rest of a case is looked up as it comes, so
-    /// that the first of a hundred thousand comes soon, and no list of them is sorted.
+    /// One user's cases of one app are a customer's. A case that several users may own, or nobody is known to, stands
+    /// by itself. Customers are ordered by the columns that decide it alone, and the rest of a case is looked up as it
+    /// comes. So the first of a hundred thousand comes soon, and no list of them is sorted.
     static let query: SQL = """
         SELECT
             customers.*, cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids,
@@ -91,7 +91,7 @@ enum OpenCases {
         WHERE cases.state = 'open'
         """
 
-    /// The open cases with all that their money is counted by.
+    /// The open cases with everything from which their money is counted.
     static let priced: SQL = """
         FROM cases
         JOIN white USING (transaction_id, bundle_id, environment)
@@ -130,7 +130,7 @@ enum OpenCases {
 }
 
 extension CustomerCases {
-    /// What `OpenCases` tells beside a case; `nil` where it is its customer's only one.
+    /// What `OpenCases` tells beside a case; `nil` if it is its customer's only one.
     init?(_ row: Row) throws {
         let count = try row.decode("customer_cases", as: Int.self)
         guard count > 1, let userID = try row.decode("user_id", as: String?.self) else { return nil }

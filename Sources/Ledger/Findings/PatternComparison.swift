@@ -2,12 +2,12 @@ import Foundation
 import PostgreSQL
 import Reconciliation
 
-/// The query that counts what was lost and what was delivered by what purchases have in common, by its steps.
+/// The query that counts what was lost and what was delivered, by what purchases have in common; step by step.
 struct PatternComparison {
     let crowds: [Crowd]
     let silences: [BundleID: Date]
     let from: Date
-    /// All of them, and in a dry run as it leaves them.
+    /// All transactions, in a dry run as it leaves them.
     let transactions: SQL
 
     var query: SQL {
@@ -128,7 +128,7 @@ struct PatternComparison {
             """
     }
 
-    /// By what purchases are compared: each row once for all that is known of it.
+    /// What purchases are compared by: each row comes once for everything that is known of it.
     private static func dimensions(of purchases: SQL) -> SQL {
         let traits = DeviceTrait.allCases.reduce("" as SQL) { sql, trait in
             let field: SQL = "\(purchases).device -> \(trait.rawValue)"

@@ -3,8 +3,8 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// What the latest purchases of each app with many cases have in common. Costs nothing where there are few;
-    /// otherwise it takes time with the number of open cases, and of deliveries in their time, up to a limit.
+    /// What the latest purchases of each app with many cases have in common. Costs nothing if there are few cases.
+    /// Otherwise the time grows with the number of open cases, and of deliveries in their time, up to a limit.
     public func patternFacts(now: Date) async throws(LedgerError) -> [PatternFacts] {
         try await translating {
             let crowds = try await crowdsOfCases(since: now - Crowd.age)
@@ -31,7 +31,8 @@ extension LedgerSession {
         return try rows.map(Crowd.init)
     }
 
-    /// From when on each app delivered nothing that was bought, where as many cases as a pattern needs were bought since.
+    /// For each app, the time since which nothing that was bought was delivered, if as many cases as a pattern needs
+    /// were bought since.
     ///
     /// The sorts make the planner go by the index of deliveries, from its end: one of the first is of the app, unless it
     /// is silent.
@@ -97,16 +98,16 @@ extension LedgerSession {
 
 /// An app with many open cases, and their time.
 struct Crowd {
-    /// What is older has no cause that is still to be found.
+    /// Seconds: what is older has no cause that is still to be found.
     static let age: TimeInterval = 30 * 86_400
-    /// So long before the oldest of them deliveries are looked at too: an outage is known by what was before.
+    /// How long before the oldest of them deliveries are looked at, too: an outage is known by what was before.
     static let margin: TimeInterval = 7 * 86_400
-    /// What is delivered so long after the newest was bought is not looked at.
+    /// How long after the newest was bought deliveries are still looked at.
     static let late: TimeInterval = 86_400
-    /// So many deliveries are compared with each case, between a least and a most that takes a few seconds.
+    /// How many deliveries are compared with each case, between a least and a most that takes a few seconds.
     private static let deliveriesOfCase = 100
     private static let deliveries = 20_000...50_000
-    /// Among so many of the latest deliveries is the one of the latest purchase: not all are made at once.
+    /// How many of the latest deliveries hold the one of the latest purchase: not all are made at once.
     static let latest = 1000
 
     static func deliveries(for crowds: [Crowd]) -> Int {

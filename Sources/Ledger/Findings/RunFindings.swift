@@ -9,7 +9,7 @@ public struct KeptRun: Sendable {
     public let startedAt: Date
     public let finishedAt: Date
     public let reason: String?
-    /// Whether all that it failed in was its report, which could not be written.
+    /// Whether it failed in nothing but its report, which could not be written.
     public let isUnreported: Bool
     public let receipts: ReceiptCounts
     public let totals: ControlTotals
@@ -22,12 +22,12 @@ public struct KeptRun: Sendable {
     public let asked: AskingTotals
     public let purged: Purged
     public let leftOut: LeftOut
-    /// How the night ended by its report's word; `nil` where it did not come to that.
+    /// How the night ended by its report's word; `nil` if it did not come to that.
     public let told: RunOutcome?
 }
 
 extension LedgerSession {
-    /// The latest run that closed its books; `nil` where there is none.
+    /// The latest run that closed its books; `nil` if there is none.
     public func latestRun() async throws(LedgerError) -> KeptRun? {
         try await translating {
             let rows = try await connection.query(
@@ -50,7 +50,7 @@ extension LedgerSession {
         }
     }
 
-    /// What became of a run's receipts, as its batches recorded it: also of one whose commit's word was lost.
+    /// What became of a run's receipts, as its batches recorded it, even if the word of a commit was lost.
     public func receiptCounts(of runID: Int64) async throws(LedgerError) -> ReceiptCounts {
         try await translating {
             try await connection.only(

@@ -2,10 +2,10 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Because of which settings purchases are not looked at: those of what waits in the inbox, in
-    /// white, and of Apple's notifications.
+    /// The settings because of which purchases are not looked at: of what waits in the inbox, of what is white, and of
+    /// Apple's notifications.
     ///
-    /// - Parameter apps: which have a section in the configuration.
+    /// - Parameter apps: those that have a section in the configuration.
     public func settingsToMend(_ apps: [BundleID]) async throws(LedgerError) -> [SettingToMend] {
         let configured = apps.map(\.text)
         return try await translating {

@@ -26,9 +26,9 @@ extension LedgerSession {
         }
     }
 
-    /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first; of what
-    /// was granted, by the token alone. Those of which nothing ever named anybody else are nearly all, and are left out
-    /// before the rest is looked up one by one.
+    /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first; what
+    /// was granted is judged by the token alone. Deliveries for which nothing ever named anybody else are nearly all,
+    /// and are left out before the rest is looked up one by one.
     private func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws {
         try await connection.forEachRow(
             """
@@ -158,7 +158,7 @@ extension LedgerSession {
         }
     }
 
-    /// Receipts of which uploads are not kept.
+    /// Receipts with more uploads than are kept.
     private func forEachOfManyPurposes(since: Date, _ body: (Suspicion) throws -> Void) async throws {
         try await connection.forEachRow(
             """
@@ -253,7 +253,7 @@ extension LedgerSession {
         }
     }
 
-    /// The users who presented a transaction of the table, the first first.
+    /// The users who presented a transaction of the table, the earliest first.
     private func presenters(of table: String) -> SQL {
         """
         LEFT JOIN LATERAL (

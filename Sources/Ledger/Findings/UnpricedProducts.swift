@@ -3,11 +3,11 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// The products without a price, those that were bought most first.
+    /// The products without a price; those that were bought most come first.
     ///
-    /// - Parameter isOwedOnly: of what is white; otherwise of all that was ever bought.
+    /// - Parameter isOwedOnly: whether only what is white counts, and not all that was ever bought.
     public func unpricedProducts(isOwedOnly: Bool) async throws(LedgerError) -> [UnpricedProduct] {
-        // By the index of what is white: what is black may be ten million.
+        // Found by the index of what is white: what is black may be ten million.
         let wanted: SQL = isOwedOnly ? "bought.place = 'white'" : "true"
         return try await translating {
             let rows = try await connection.query(

@@ -3,7 +3,7 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// What is watched of the apps, beside their thresholds. What no app has a threshold for is not counted.
+    /// The apps' watched figures, beside their thresholds. A figure for which no app has a threshold is not counted.
     ///
     /// - Parameter hearings: how hearing the apps goes.
     public func watchedFigures(
@@ -19,7 +19,7 @@ extension LedgerSession {
     }
 }
 
-/// The queries for what is watched: one for all apps each.
+/// The queries for what is watched: one for each figure of all apps.
 private struct Watching {
     let apps: [App]
     let session: LedgerSession
@@ -56,7 +56,7 @@ private struct Watching {
         if let money = try row.money("milliunits", "currency") { figures?.money.append(money) }
     }
 
-    /// Of how long the share is that was lost.
+    /// The time for which the lost share is counted.
     private static let span: SQL = "interval '30 days'"
 
     private var cases: SQL {
@@ -72,7 +72,7 @@ private struct Watching {
         """
     }
 
-    /// By the day of Apple's, which has an index.
+    /// Counted by Apple's day, which has an index.
     private var purchases: SQL {
         """
         SELECT bundle_id, count(*) AS purchases

@@ -7,7 +7,7 @@ public import Reconciliation
 public struct HandedNotice: Sendable {
     /// What names it.
     public struct Key: Hashable, Sendable {
-        /// Of its payload: SHA-256, in hexadecimal.
+        /// The SHA-256 of its payload, in hexadecimal.
         public let hash: String
         public let bundleID: String
     }
@@ -26,7 +26,7 @@ public struct RefusedNotice: Sendable {
 
     /// - Parameter isFinal: whether no later night need try it again.
     public init(payload: String, problem: String, isFinal: Bool) {
-        // It is JSON's text, and PostgreSQL's holds no NUL.
+        // It is JSON text, and PostgreSQL's text holds no NUL.
         self.payload = payload.replacing("\0", with: "")
         self.problem = problem
         self.isFinal = isFinal
@@ -36,7 +36,7 @@ public struct RefusedNotice: Sendable {
 extension LedgerSession {
     /// The notifications that wait, and those that could not be taken before and perhaps can now.
     ///
-    /// - Parameter bundleIDs: of these apps.
+    /// - Parameter bundleIDs: the apps whose notifications are wanted.
     public func handedNotices(
         of bundleIDs: [BundleID], after last: HandedNotice.Key?, limit: Int
     ) async throws(LedgerError) -> [HandedNotice] {
@@ -73,7 +73,7 @@ extension LedgerSession {
 
     /// Keeps what can't be taken, with what is wrong with it.
     ///
-    /// - Parameter handed: `isFinal` where no later night need try it again.
+    /// - Parameter handed: `isFinal` if no later night need try it again.
     public func refuse(
         _ handed: [(key: HandedNotice.Key, problem: String, isFinal: Bool)]
     ) async throws(LedgerError) {
@@ -93,7 +93,7 @@ extension LedgerSession {
         }
     }
 
-    /// Keeps what can't be used of Apple's history, within the transaction that moves the mark past it. A dry run doesn't.
+    /// Keeps what can't be used of Apple's history, in the transaction that moves the mark past it. A dry run doesn't.
     func keep(_ refused: [RefusedNotice], of bundleID: BundleID, at now: Date) async throws {
         guard !refused.isEmpty, !isShadowed else { return }
         try await connection.execute(
@@ -107,7 +107,7 @@ extension LedgerSession {
             """)
     }
 
-    /// Takes away what was taken, within the transaction that took it. A dry run leaves it.
+    /// Takes away what was taken, in the transaction that took it. A dry run leaves it.
     func end(_ handed: some Collection<HandedNotice.Key>) async throws {
         guard !handed.isEmpty, !isShadowed else { return }
         try await connection.execute(

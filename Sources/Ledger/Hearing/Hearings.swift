@@ -3,7 +3,7 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// From when, and up to when, Apple's history of notifications was read; `nil` where it never was.
+    /// From when, and up to when, Apple's history of notifications was read; `nil` if it never was.
     public func heard(
         _ bundleID: BundleID, in environment: Environment
     ) async throws(LedgerError) -> (from: Date?, through: Date?) {
@@ -34,7 +34,7 @@ extension LedgerSession {
     /// What was delivered longer ago says nothing of Apple's silence today.
     private static let drySpell: SQL = "interval '30 days'"
 
-    /// Of so many reasons each is told: a reason may repeat what anybody posted.
+    /// How many reasons are told each by itself: a reason may repeat what anybody posted.
     private static let mostProblems: Int64 = 5
 
     /// How hearing these apps goes: up to when, and what can't be read.

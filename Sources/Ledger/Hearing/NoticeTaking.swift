@@ -8,13 +8,13 @@ public struct NoticeBatch: Sendable {
     /// The moment that the run takes for the present.
     public let now: Date
     public let notices: [HeardNotice]
-    /// From when and up to when Apple's history is read with this batch; `nil` where that is no further than before.
+    /// From when and up to when Apple's history is read with this batch; `nil` if that is no further than before.
     public var heardFrom: Date?
     public var heardThrough: Date?
     /// The entries of Apple's history that can't be used.
     public var refused: [RefusedNotice] = []
-    /// The notifications of the app's server that end with this batch, but for those of transactions that another
-    /// session has locked; `nil` where it tells of none.
+    /// The notifications of the app's server that end with this batch, except for those of transactions that another
+    /// session has locked. The transaction is `nil` if a notification tells of none.
     public var handed: [HandedNotice.Key: TransactionID?] = [:]
     /// What each transaction is by Apple's latest word.
     let heard: [ScreenedTransaction]

@@ -1,7 +1,7 @@
 import PostgreSQL
 
 /// Takes staged entitlements, by the rules of `iap.entitle` and `iap.revoke_entitlement`. Of several lines for one
-/// original purchase the one that reaches furthest counts: a company may keep a row a period.
+/// original purchase, the one that reaches furthest counts: a company may keep a row for each period.
 struct EntitlementsImport {
     let connection: Connection
 

@@ -5,7 +5,7 @@ public struct ImportLine: Sendable {
     /// Counted from 1, the header included.
     public let number: Int
     public let row: ImportedRow
-    /// By which the company knows it.
+    /// The name by which the company knows it.
     public let name: String
 
     public init(number: Int, row: ImportedRow, name: String) {

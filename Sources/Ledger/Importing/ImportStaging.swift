@@ -6,7 +6,7 @@ import Reconciliation
 /// empty again when the transaction ends.
 struct ImportStaging {
     private let columns: [(name: String, type: String)]
-    /// What is made besides.
+    /// What else is made.
     private let more: String
 
     init(_ kind: ImportKind) {
@@ -18,7 +18,7 @@ struct ImportStaging {
 
     var definition: String {
         let columns = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
-        // What lines of another kind were staged in.
+        // Lines of another kind were staged in a table of the same name.
         return
             "DROP TABLE IF EXISTS pg_temp.incoming, pg_temp.incoming_keys;\nCREATE TEMPORARY TABLE incoming (\(columns)) ON COMMIT DELETE ROWS;\n\(more)"
     }

@@ -9,7 +9,7 @@ public enum ImportedRow: Sendable {
     case entitlement(ImportedEntitlement)
     case product(ImportedProduct)
 
-    /// By which the company knows it; `nil` for a receipt that was uploaded for nothing in particular.
+    /// The id by which the company knows it; `nil` for a receipt that was uploaded for nothing in particular.
     package var id: String? {
         switch self {
         case .receipt(let receipt): receipt.transactionID ?? receipt.orderID
@@ -30,7 +30,7 @@ public struct ImportedReceipt: Sendable {
     public var orderID: String?
     /// JSON, of which PostgreSQL takes every word.
     public var device: String?
-    /// `nil` where it is not known: then now.
+    /// `nil` if it is not known: then it is now.
     public var submittedAt: Date?
 
     public init(
@@ -55,7 +55,7 @@ public struct ImportedOrder: Sendable {
     public var productID: ProductID
     public var quantity: Int32
     public var appAccountToken: String?
-    /// `nil` where it is not known: then now.
+    /// `nil` if it is not known: then it is now.
     public var createdAt: Date?
 
     public init(
@@ -103,9 +103,9 @@ public struct ImportedEntitlement: Sendable {
     public var originalID: TransactionID
     public var bundleID: BundleID
     public var userID: String
-    /// `nil` where it was granted for ever.
+    /// `nil` if it was granted for ever.
     public var until: Date?
-    /// When the grant was taken back; `nil` where it was not.
+    /// When the grant was taken back; `nil` if it was not.
     public var revokedAt: Date?
 
     public init(

@@ -3,15 +3,15 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// The moment that the schema's functions take for the present: by PostgreSQL's clock, which is that of all hosts.
+    /// The moment that the schema's functions take for the present, by PostgreSQL's clock, which all hosts share.
     public func present() async throws(LedgerError) -> Date {
         try await translating {
             try await connection.only("SELECT iap.present() AS present").decode("present", as: Date.self)
         }
     }
 
-    /// Makes the session ready to take lines of one kind, and of no other. Again after a reconnect: the staging table is
-    /// the session's.
+    /// Makes the session ready to take lines of one kind, and of no other. Call it again after a reconnect: the staging
+    /// table is the session's.
     public func prepareImport(of kind: ImportKind) async throws(LedgerError) {
         try await translating {
             try await connection.executeScript(unsafe: ImportStaging(kind).definition)

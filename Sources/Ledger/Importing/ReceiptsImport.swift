@@ -7,7 +7,7 @@ import PostgreSQL
 struct ReceiptsImport {
     let connection: Connection
 
-    /// The payloads' hashes, each reckoned once.
+    /// The payloads' hashes, each computed once.
     static let keysDefinition = """
         CREATE TEMPORARY TABLE incoming_keys (
             line bigint NOT NULL, bucket smallint NOT NULL, payload_sha256 bytea NOT NULL

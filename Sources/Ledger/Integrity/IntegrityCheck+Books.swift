@@ -16,8 +16,8 @@ extension IntegrityCheck {
             OR (closing_number IS NOT NULL AND (opening_white <> closed_before OR closing_number <> number_before + 1))
         """
 
-    /// Between which frontiers a link lies, where the link before it reached up to this number: what came late to it lies
-    /// beyond the first, and what came late to a later one beyond the second.
+    /// The frontiers between which a link lies, if the link before it reached up to this number. What came late to it
+    /// lies beyond the first, and what came late to a later one lies beyond the second.
     private static func frontiers(before upto: SQL) -> SQL {
         """
         ROW(
@@ -52,7 +52,7 @@ extension IntegrityCheck {
         SELECT concat_ws(' ', account, bundle_id, product_id) AS example FROM finance.unexplained
         """
 
-    /// What a run books hangs on the days that were closed before it.
+    /// What a run books depends on the days that were closed before it.
     static let booksUnlikeMoves: SQL = """
         SELECT concat_ws(' ', 'run', run_id, account, booked_on, bundle_id, product_id) AS example
         FROM (

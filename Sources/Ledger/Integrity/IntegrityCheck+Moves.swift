@@ -2,8 +2,8 @@ import PostgreSQL
 import Reconciliation
 
 extension IntegrityCheck {
-    /// A transaction that is not where its latest move took it, is not worth what that says, or of which the latest move
-    /// is gone. Each night only what moved since the run before is looked at.
+    /// A transaction that is not where its latest move took it, that is not worth what that move says, or whose latest
+    /// move is gone. Each night only what moved since the run before is looked at.
     static func misplaced(isNightly: Bool) -> SQL {
         guard isNightly else {
             return """

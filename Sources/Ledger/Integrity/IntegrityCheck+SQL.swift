@@ -2,7 +2,7 @@ import PostgreSQL
 import Reconciliation
 
 extension IntegrityCheck {
-    /// A query whose rows are what does not hold, each with its id in the column `example`.
+    /// A query whose rows are violations of the check, each with its id in the column `example`.
     ///
     /// - Parameter isNightly: whether only what moved since the run before is looked at.
     func violations(isNightly: Bool = false) -> SQL {
@@ -81,8 +81,8 @@ extension IntegrityCheck {
         WHERE receipts.state IS NULL
         """
 
-    /// What is due by now nobody puts off, however long ago it was tried: a case that is opened again has its receipts
-    /// asked again.
+    /// What is due by now is not put off, however long ago it was tried: if a case is opened again, Apple is asked
+    /// again about its receipts.
     private static let receiptsPutOff: SQL = """
         SELECT 'receipt ' || receipt_id AS example
         FROM receipts

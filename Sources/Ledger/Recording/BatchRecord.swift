@@ -8,7 +8,7 @@ public struct BatchRecord: Sendable {
     public let now: Date
     public let sightings: [SightedTransaction]
     public let receipts: [TriedReceipt]
-    /// What the sightings together tell of each transaction, and of each sighting which of these it is.
+    /// What the sightings together tell of each transaction, and which of these each sighting is of.
     let heard: [ScreenedTransaction]
     let numbers: [Int32]
 
@@ -32,9 +32,10 @@ public struct BatchRecord: Sendable {
 public struct TriedReceipt: Sendable {
     public let id: Int64
     public let outcome: ReceiptOutcome
-    /// What the check of its signature on this machine said, where it was looked at.
+    /// What the check of its signature on this machine said, if it was looked at.
     public let signature: OfflineSignature?
-    /// When the receipt says that it was made; only of one that holds all that the client has not finished.
+    /// When the receipt says that it was made; only for a receipt that holds everything that the client has not
+    /// finished.
     public let madeAt: Date?
     /// The transactions that it was uploaded for and does not hold.
     public let missing: [String]

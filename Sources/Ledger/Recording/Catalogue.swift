@@ -9,7 +9,7 @@ public struct Catalogue: Sendable {
         self.types = types
     }
 
-    /// The type of an app's product; `nil` where the table does not have it.
+    /// The type of an app's product; `nil` if the table does not have it.
     public func type(of product: ProductID, in app: BundleID) -> ProductType? {
         types[app]?[product]
     }

@@ -12,7 +12,7 @@ public struct InboxBatch: Sendable {
     public let isLast: Bool
 
     public var receiptCount: Int { groups.reduce(0) { $0 + $1.receipts.count } }
-    /// What it holds in memory of payloads.
+    /// How many bytes of payloads it holds in memory.
     public var payloadBytes: Int { groups.reduce(0) { $0 + $1.payload.utf8.count } }
 }
 
@@ -76,8 +76,8 @@ extension LedgerSession {
         }
     }
 
-    /// What the chosen receipts hold, and for what each was uploaded: by their keys, however small the inbox is; for each
-    /// batch a scan would read all of it.
+    /// What the chosen receipts hold, and for what each was uploaded. They are found by their keys, however small the
+    /// inbox is: a scan would read all of it for each batch.
     private static func chosenReceipts(in buckets: [Int16]) -> SQL {
         func inBucket(_ table: SQL) -> SQL { buckets.count == 1 ? "AND \(isIn: buckets, of: table)" : "" }
         return """
@@ -98,7 +98,7 @@ extension LedgerSession {
             """
     }
 
-    /// The same of several buckets, as Citus hands it to the servers that hold them.
+    /// The same for several buckets, as Citus hands it to the servers that hold them.
     private static let chosenReceiptsOfCluster: SQL = """
         SELECT held.*, upload_transaction_ids, upload_order_ids
         FROM chosen
@@ -113,8 +113,8 @@ extension LedgerSession {
         ) AS purposes USING (bucket, receipt_id)
         """
 
-    /// Makes the receipts due again that were tried at this moment, the run's present, and met one of these problems:
-    /// the trouble was Apple's, so the attempt does not count, and the next run need not wait for the next night.
+    /// Makes those receipts due again that were tried at this moment, the run's present, and met one of these problems.
+    /// The trouble was Apple's, so the attempt does not count, and the next run need not wait for the next night.
     public func makeDueAgain(_ problems: [ReceiptProblem], triedAt now: Date) async throws(LedgerError) {
         _ = try await translating {
             try await connection.execute(
@@ -161,7 +161,7 @@ extension InboxReceipt {
 }
 
 extension Row {
-    /// What the receipt of this row met when it was tried last.
+    /// The trouble that the receipt of this row met when it was last tried.
     var trouble: ReceiptTrouble? {
         get throws {
             let problem = try decode("error_code", as: String?.self).flatMap(ReceiptProblem.init)
@@ -172,8 +172,8 @@ extension Row {
 }
 
 extension SQL.StringInterpolation {
-    /// Whether a row of the inbox lies in these buckets. Of one bucket, which may be large, the index gives the receipts in
-    /// order, and in a cluster such a statement is one server's: it must say so of each table that it names.
+    /// Whether a row of the inbox lies in these buckets. For one bucket, which may be large, the index gives the
+    /// receipts in order. In a cluster such a statement is one server's, so it must name the bucket for each table.
     mutating func appendInterpolation(isIn buckets: [Int16], of table: SQL) {
         if let only = buckets.first, buckets.count == 1 {
             appendInterpolation("\(table).bucket = \(only)" as SQL)
@@ -182,8 +182,8 @@ extension SQL.StringInterpolation {
         }
     }
 
-    /// Some receipts of the inbox or of its shadow, each looked up by its key: by two lists, the planner would look for
-    /// each receipt in each bucket.
+    /// Some receipts of the inbox or of its shadow, each looked up by its key: with two lists, the planner would look
+    /// for each receipt in each bucket.
     mutating func appendInterpolation(receipts ids: [Int64], of table: SQL) {
         appendInterpolation(
             """
@@ -193,7 +193,7 @@ extension SQL.StringInterpolation {
 }
 
 extension Sequence<Int64> {
-    /// Of each of these receipts, in which bucket of the inbox it lies: its id says it.
+    /// The bucket of the inbox in which each of these receipts lies: its id says it.
     var buckets: [Int16] { map { Int16($0 & 63) } }
     /// Each bucket once, in their order.
     var distinctBuckets: [Int16] { Set(buckets).sorted() }

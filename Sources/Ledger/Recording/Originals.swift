@@ -8,7 +8,7 @@ public struct KnownOriginals: Sendable {
         public let id: TransactionID
         public let bundleID: BundleID
         public let environment: Environment
-        /// Of a subscription the period, by its `web_order_line_item_id`, which stays the same when it is restored.
+        /// The period of a subscription, by its `web_order_line_item_id`, which stays the same when it is restored.
         public let period: String?
 
         public init(id: TransactionID, bundleID: BundleID, environment: Environment, period: String? = nil) {
@@ -19,7 +19,7 @@ public struct KnownOriginals: Sendable {
         }
     }
 
-    /// What was delivered, or refunded, so that it is owed under no id.
+    /// What was delivered or refunded, and so is owed under no id.
     var ended: [Original: Set<TransactionID>] = [:]
     var white: [Original: Set<TransactionID>] = [:]
 
@@ -63,7 +63,7 @@ extension LedgerSession {
 }
 
 extension KnownOriginals {
-    /// As what is bought once and as a period, whichever was asked for.
+    /// Adds it both as what is bought once and as a period, whichever was asked for.
     fileprivate mutating func add(_ row: Row, of originals: Set<Original>) throws {
         let key = try TransactionKey(row)
         let id: TransactionID = try row.id("original_transaction_id")

@@ -1,12 +1,12 @@
 import PostgreSQL
 import Reconciliation
 
-/// The session's own tables in which batches of receipts, or of notices, lie until they are taken, as the types of the
-/// schema have them. They are empty again when the transaction ends.
+/// The session's own tables in which batches of receipts, or of notices, lie until they are taken. Their columns are
+/// those of the schema's types, and they are empty again when the transaction ends.
 enum Staging {
     case batches, notices
 
-    /// A transaction that is rolled back would take them away: they are made outside of any.
+    /// Made outside of any transaction: one that is rolled back would take them away.
     var definition: String {
         let heard = "CREATE TEMPORARY TABLE IF NOT EXISTS heard OF iap.verified ON COMMIT DELETE ROWS;"
         return switch self {
@@ -26,14 +26,14 @@ enum Staging {
             "app_transaction_id", "confirmed_at", "made_at", "number",
         ])
 
-    /// In which receipts they were seen: those of a receipt that were seen alike are one row.
+    /// The receipts in which they were seen: transactions of a receipt that were seen alike are one row.
     static let seen = CopyTarget(
         table: "seen",
         columns: ["numbers", "receipt_id", "user_id", "order_id", "is_named", "in_receipt", "uploaded_at"])
 }
 
 extension LedgerSession {
-    /// Makes ready what `record` needs of the session: while nothing can be recorded yet, that is for free.
+    /// Prepares what `record` needs of the session, which costs nothing while nothing can be recorded yet.
     public func prepareToRecord() async throws(LedgerError) {
         try await translating { try await prepare(.batches) }
     }

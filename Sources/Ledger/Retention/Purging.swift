@@ -13,15 +13,15 @@ extension LedgerSession {
         }
     }
 
-    /// Takes away what is older than it need be kept from receipts of one bucket on which nothing is open, so many
-    /// payloads and so many devices at most. Each of the two is a transaction of its own.
+    /// Takes away what is older than it need be kept from receipts of one bucket on which nothing is open: at most so
+    /// many payloads and so many devices. Each of the two is a transaction of its own.
     public func purge(
         _ retention: Retention, bucket: Int, most: Int, now: Date
     ) async throws(LedgerError) -> Purged {
         try await translating {
             let slice = Int16(bucket)
             let before = retention.moments(before: now)
-            // Payloads even where they are kept for ever: those of erased users are not.
+            // Payloads are purged even if they are kept for ever: those of erased users are not kept.
             let payloads = try await connection.only(
                 "SELECT purge_payloads(\(slice), \(before.payloads), \(Int32(most))) AS purged")
             let devices = try await connection.only(
@@ -63,7 +63,7 @@ extension LedgerSession {
         }
     }
 
-    /// When the oldest order was opened that was never paid and need not be kept; `nil` where there is none.
+    /// When the oldest order was opened of those that were never paid and need not be kept; `nil` if there is none.
     public func oldestPurgeableOrder(_ retention: Retention, now: Date) async throws(LedgerError) -> Date? {
         try await translating { try await purgeableOrders(retention, now).decode("oldest", as: Date?.self) }
     }
@@ -106,7 +106,7 @@ extension LedgerSession {
 }
 
 extension Retention {
-    /// Before which moments what was last tried goes; `nil` where it stays for ever.
+    /// The moments before which a receipt was last tried whose payload or device goes; `nil` if it stays for ever.
     fileprivate func moments(before now: Date) -> (payloads: Date?, devices: Date?) {
         (payloads.map { now - $0 }, devices.map { now - $0 })
     }

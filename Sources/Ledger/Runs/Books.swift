@@ -22,9 +22,9 @@ extension LedgerSession {
             FROM runs
             WHERE run_id = \(runID)
             """)
-        // Those of its books are empty until they are closed.
+        // The totals of its books are empty until they are closed.
         var totals = try row.controlTotals()
-        // The word of their commit was lost.
+        // They were closed before, and the word of their commit was lost.
         if try row.decode("is_closed", as: Bool.self) { return totals }
         let white = try await connection.only(
             """
@@ -35,7 +35,7 @@ extension LedgerSession {
         totals.resolved = try white.tally("resolved")
         totals.refunded = try white.tally("refunded")
         totals.closingWhite = try white.tally("closing_white")
-        // Only now: closing waits for another run that closes its own.
+        // Read only now: closing waits for another run that closes its own.
         let before = try await lastClosing()
         totals.openingWhite = before.white
         let imbalances = totals.imbalances

@@ -14,7 +14,7 @@ extension LedgerSession {
                 try await pullReceipts("iap.receipts WHERE error_code IS NOT NULL")
             }
             for view in ["white", "black", "excluded", "entries"] { try await shadow(view) }
-            // The copied rows keep their numbers, and no run has that of this one, however it ended.
+            // The copied rows keep their numbers, and no run has the number of this one, however it ended.
             _ = try await connection.query(
                 """
                 SELECT setval(

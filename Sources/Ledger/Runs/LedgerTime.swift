@@ -9,7 +9,7 @@ public struct LedgerTime: Sendable {
     public var latest: (runID: Int64, asOf: Date)?
     /// Whether the database was made for replays.
     public var isRehearsal: Bool
-    /// When a run was complete last.
+    /// When a run was last complete.
     public var completeAt: Date?
 
     /// Seconds by which PostgreSQL's clock is ahead of this host's.

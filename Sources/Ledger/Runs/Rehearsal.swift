@@ -29,7 +29,7 @@ extension LedgerSession {
 
     /// Marks the database as made for replays; one that is marked stays so.
     ///
-    /// - Returns: false where the ledger holds something already, and nothing was changed.
+    /// - Returns: false if the ledger holds something already, and nothing was changed.
     public func markAsRehearsal() async throws(LedgerError) -> Bool {
         try await translating {
             try await connection.only(

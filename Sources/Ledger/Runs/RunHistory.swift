@@ -3,7 +3,7 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// The runs that began in so many days before the latest one, the oldest first; whatever became of them.
+    /// The runs that began in so many days before the latest one, whatever became of them, the oldest first.
     public func pastRuns(days: Int) async throws(LedgerError) -> [PastRun] {
         try await translating {
             let rows = try await connection.query(
@@ -19,7 +19,7 @@ extension LedgerSession {
         }
     }
 
-    /// How the cases that a run left open differ from those that an earlier one did; `nil` where either is not known
+    /// How the cases that a run left open differ from those that an earlier run left open; `nil` if either is not known
     /// to have ended.
     public func differences(from: Int64, to: Int64) async throws(LedgerError) -> CaseDifferences? {
         try await reading {
@@ -131,7 +131,7 @@ extension CaseDifference {
 }
 
 extension CaseDifference.Judgement {
-    /// `nil` where the case was not open.
+    /// `nil` if the case was not open.
     fileprivate init?(_ row: Row, _ prefix: String) throws {
         guard let likelihood: Likelihood = try row.wordIfAny("\(prefix)likelihood") else { return nil }
         self.init(

@@ -22,7 +22,7 @@ public struct RunStart: Sendable {
     }
 }
 
-/// How a run ended, as its row says it: with a reason in a sentence, where it did not do everything.
+/// How a run ended, as its row says it: with a reason in a sentence if it did not do everything.
 public enum RunEnd: Sendable {
     case complete
     case endedEarly(ExitCode, String)
@@ -95,7 +95,7 @@ extension LedgerSession {
                         finished_at = \(finishedAt)
                     WHERE run_id = \(runID) AND state IN ('running', 'abandoned')
                     """)
-                // It ended already, where the word of its commit was lost.
+                // It may have ended already, if the word of its commit was lost.
                 guard ended > 0 else { return }
                 try await note(
                     "run_finished", runID: runID, at: finishedAt,
@@ -104,7 +104,7 @@ extension LedgerSession {
         }
     }
 
-    /// Ends the rows of runs that were killed: whose sign of life is free to take. Gives their ids.
+    /// Ends the rows of runs that were killed, which are those whose sign of life is free to take. Gives their ids.
     public func abandonDeadRuns(at now: Date) async throws(LedgerError) -> [Int64] {
         let running: [Int64] = try await translating {
             try await connection.query("SELECT run_id FROM runs WHERE state = 'running' ORDER BY run_id")

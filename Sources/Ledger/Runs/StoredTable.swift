@@ -10,7 +10,7 @@ enum StoredTable: String, CaseIterable {
 }
 
 extension SQL.StringInterpolation {
-    /// The table itself, also where a shadow stands in front of it.
+    /// The table itself, even if a shadow stands in front of it.
     mutating func appendInterpolation(stored table: StoredTable) {
         appendInterpolation(unsafe: "iap.\(table.rawValue)")
     }
@@ -22,8 +22,8 @@ enum WholeTable: String {
 }
 
 extension LedgerSession {
-    /// All there is of a table, to be given a name: in a dry run the shadow's rows, and of what is stored those that the
-    /// shadow does not hold; else the table.
+    /// All rows of a table, to be given a name: in a dry run the shadow's, and those stored ones that the shadow does
+    /// not hold; otherwise the table.
     func whole(_ table: WholeTable) -> SQL {
         guard isShadowed else { return "\(identifier: table.rawValue)" }
         let shadow: (table: SQL, isTheSame: SQL) =

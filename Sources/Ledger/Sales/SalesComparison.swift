@@ -4,11 +4,11 @@ public import Reconciliation
 
 /// Days of sales reports.
 public enum SalesDays: Sendable {
-    /// Those of Pacific Time that end at a moment, as many as the report looks back.
+    /// The days of Pacific Time that end at a moment, as many as the report looks back.
     case upTo(Date)
     case among([CalendarDay])
 
-    /// So many are compared, and fetched for it.
+    /// How many days are compared, and fetched for it.
     static let compared: Int32 = 30
 
     var condition: SQL {
@@ -24,7 +24,7 @@ public enum SalesDays: Sendable {
 }
 
 extension LedgerSession {
-    /// The sums over these days; `nil` where the sales report of none was read.
+    /// The sums over these days; `nil` if no sales report of theirs was read.
     public func salesFigures(of days: SalesDays) async throws(LedgerError) -> SalesFigures? {
         try await translating {
             let read = try await connection.only(

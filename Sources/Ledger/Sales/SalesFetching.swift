@@ -20,8 +20,8 @@ public enum SalesFetch: Hashable, Sendable {
 }
 
 extension LedgerSession {
-    /// Those of the days that are compared, in Apple's time, whose report was not fetched yet, the oldest first. Apple keeps a
-    /// report for a year, and has it from eight o'clock of the next morning on.
+    /// The days, in Apple's time, that are compared and whose report was not fetched yet, the oldest first. Apple keeps
+    /// a report for a year, and has it from eight o'clock of the next morning on.
     public func missingSalesDays(of vendorNumber: String, now: Date) async throws(LedgerError) -> [CalendarDay] {
         try await translating {
             try await connection.query(
@@ -58,7 +58,7 @@ extension LedgerSession {
         }
     }
 
-    /// What a night fetched of sales reports, as the pull of a source; `nil` where there was nothing to fetch.
+    /// What a night fetched of sales reports, as the pull of a source; `nil` if there was nothing to fetch.
     public func salesPull(of vendorNumber: String, at now: Date) async throws(LedgerError) -> SourcePull? {
         try await translating {
             try await connection.query(

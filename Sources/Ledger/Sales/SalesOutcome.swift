@@ -3,7 +3,7 @@ public import Reconciliation
 /// A sales report that was staged whole, and what else is known of it.
 public struct StagedSales: Sendable {
     public var file: String
-    /// The days and accounts of its lines that tell of no sale of an in-app purchase: it speaks for them too.
+    /// The days and accounts of its lines that tell of no sale of an in-app purchase: the report speaks for them, too.
     public var otherDays: Set<SalesDay>
     /// How many of its lines were refused.
     public var refused: Int
@@ -22,6 +22,6 @@ public struct StagedSales: Sendable {
 public struct SalesOutcome: Hashable, Sendable {
     /// In their order.
     public let days: [SalesDayOutcome]
-    /// Lines by the SKU of an app that is not known; the SKU is empty where the report says none.
+    /// Lines by the SKU of an app that is not known; the SKU is empty if the report says none.
     public let unknownApps: [String: Int]
 }

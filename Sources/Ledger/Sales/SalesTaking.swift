@@ -2,8 +2,8 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// Takes the staged report in one database transaction. Of each day and account one report counts: the same again
-    /// changes nothing, another takes its place, unless lines of it were refused.
+    /// Takes the staged report in one database transaction. For each day and account one report counts: the same again
+    /// changes nothing, and another takes its place, unless lines of it were refused.
     public func take(_ staged: StagedSales) async throws(LedgerError) -> SalesOutcome {
         let outcome: SalesOutcome = try await translating {
             try await connection.transaction {
@@ -31,7 +31,8 @@ private struct SalesTaking {
         return SalesOutcome(days: try await days(), unknownApps: try await unknownApps())
     }
 
-    /// By the app's SKU where the configuration says it, otherwise by the product, where one app alone lists it.
+    /// Names the apps of lines: by the app's SKU if the configuration says it, otherwise by the product if only one app
+    /// lists it.
     private func nameApps() async throws {
         let apps = staged.apps.sorted { $0.key < $1.key }
         try await connection.execute(

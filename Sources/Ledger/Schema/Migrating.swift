@@ -37,11 +37,11 @@ extension LedgerSession {
             .joined(separator: "\n")
     }
 
-    /// Citus would make on its workers what the schema consists of, as far as it can, before anything is distributed; what
-    /// `sql/citus.sql` distributes brings along what it needs. Elsewhere the setting says nothing.
+    /// Citus would make the schema's objects on its workers, as far as it can, before anything is distributed. What
+    /// `sql/citus.sql` distributes brings along what it needs. Without Citus the setting has no effect.
     private static let makesOnCoordinator: SQL = "SET LOCAL citus.enable_ddl_propagation TO off"
 
-    /// - Throws: `LedgerError.schema` where the database can't hold every text that clients upload.
+    /// - Throws: `LedgerError.schema` if the database can't hold every text that clients upload.
     public func checkEncoding() async throws(LedgerError) {
         let encoding = try await translating {
             try await connection.only("SELECT current_setting('server_encoding') AS name").decode(
@@ -67,7 +67,7 @@ extension LedgerSession {
     private func apply(_ migration: Migration) async throws(LedgerError) -> Bool {
         try await translating {
             try await connection.transaction {
-                // Of two that migrate at once the second waits, however long, and then finds the row there.
+                // If two migrate at once, the second waits, however long, and then finds the row there.
                 try await connection.execute("SET LOCAL lock_timeout = 0")
                 let (job, number) = LedgerLock.migration
                 _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")

@@ -29,7 +29,7 @@ public struct Migration: Sendable, Hashable {
             ].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
     ]
 
-    /// As the file or folder is called.
+    /// The name of the file or folder.
     public var fileName: String {
         let digits = String(number)
         return String(repeating: "0", count: 4 - digits.count) + "\(digits)_\(name)"

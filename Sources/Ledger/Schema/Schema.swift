@@ -41,7 +41,7 @@ extension LedgerSession {
 
     /// Opens a session on a database whose schema is the one that this program needs.
     ///
-    /// - Throws: `LedgerError.schema`, with what to do, where it is not.
+    /// - Throws: `LedgerError.schema`, with what to do, if it is not.
     public static func connectToCurrentSchema(_ settings: LedgerSettings) async throws(LedgerError) -> LedgerSession {
         let session = try await connect(settings)
         do {
@@ -79,7 +79,7 @@ extension LedgerSession {
         }
     }
 
-    /// The checksums of the applied migrations; `nil` where there is no table of them.
+    /// The checksums of the applied migrations; `nil` if there is no table of them.
     func appliedMigrations() async throws(LedgerError) -> [Int: String]? {
         try await translating {
             let table = try await connection.only(
@@ -95,7 +95,7 @@ extension LedgerSession {
         }
     }
 
-    /// The migrations that this program has, with their checksums, reckoned by PostgreSQL.
+    /// The migrations that this program has, with their checksums, computed by PostgreSQL.
     func knownMigrations() async throws(LedgerError) -> [(migration: Migration, checksum: String)] {
         try await translating {
             let rows = try await connection.query(

@@ -80,6 +80,6 @@ package enum Checkpoint: String, CaseIterable, Sendable {
         }
     }
 #else
-    /// Comes to nothing.
+    /// Does nothing.
     @inline(__always) package func checkpoint(_ place: Checkpoint) {}
 #endif

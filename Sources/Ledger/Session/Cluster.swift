@@ -1,6 +1,6 @@
 import PostgreSQL
 
-/// A cluster: PostgreSQL with Citus, over whose servers `sql/citus.sql` distributes the inbox. The session stands with the
+/// A cluster: PostgreSQL with Citus, over whose servers `sql/citus.sql` distributes the inbox. The session is with the
 /// coordinator, which passes on what it is asked.
 extension LedgerSession {
     /// Whether the inbox lies on several servers. Asked once in a session.
@@ -23,9 +23,10 @@ extension LedgerSession {
         return isDistributed
     }
 
-    /// Has what this database transaction writes committed on all servers or on none. Citus does so by itself where it
-    /// writes on several workers; of one worker it would commit the receipts before the coordinator commits the ledger, and a
-    /// crash between the two would lose what was in them. A COPY always asks for two phases, even of nothing.
+    /// Has what this database transaction writes committed on all servers or on none. Citus does so by itself if it
+    /// writes on several workers. With one worker it would commit the receipts before the coordinator commits the
+    /// ledger, and a crash between the two would lose what was in them. A COPY always asks for two phases, even of
+    /// nothing.
     func commitInTwoPhases() async throws {
         guard try await isClustered() else { return }
         _ = try await connection.copyIn(
@@ -33,7 +34,7 @@ extension LedgerSession {
         ) { $1.append($0) }
     }
 
-    /// Throws where a server of the inbox is away: the coordinator answers all the same. A shard of each is asked.
+    /// Throws if a server of the inbox is away. The coordinator answers all the same, so a shard of each is asked.
     func reachInbox() async throws {
         guard try await isClustered() else { return }
         _ = try await connection.query("SELECT 1 FROM \(stored: .receipts) LIMIT 1")

@@ -6,7 +6,7 @@ public import Foundation
 public struct DatabaseBackoff: Sendable {
     /// How a back-off knows the time and lets it pass; a test has its own.
     public struct Time: Sendable {
-        /// Since any moment that stays the same.
+        /// The time since any moment that stays the same.
         var now: @Sendable () -> Duration
         var sleep: @Sendable (Duration) async throws -> Void
         var random: @Sendable (ClosedRange<Double>) -> Double
@@ -33,9 +33,9 @@ public struct DatabaseBackoff: Sendable {
     private let longest: Double
 
     /// - Parameters:
-    ///   - seconds: for which it is tried again; none to try but once.
+    ///   - seconds: how long it is tried again; 0 to try only once.
     ///   - pause: seconds between two attempts, drawn at random.
-    ///   - longest: to which a pause grows, twice as long each time; `nil` where it stays the same.
+    ///   - longest: the length to which a pause grows, twice as long each time; `nil` if it stays the same.
     public init(
         within seconds: TimeInterval, pause: ClosedRange<Double>, growingTo longest: Double? = nil,
         time: Time = .continuous

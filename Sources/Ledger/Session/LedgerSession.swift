@@ -4,7 +4,7 @@ import Reconciliation
 
 /// How a session reaches the database.
 public struct LedgerSettings: Sendable {
-    /// As libpq understands it.
+    /// A connection string, as libpq understands it.
     public var database: String
     /// Seconds that one statement may take; `nil` for no limit.
     public var statementTimeout: TimeInterval?
@@ -26,7 +26,7 @@ public final class LedgerSession {
     let connection: Connection
     /// Whether a dry run's shadows stand in front of the ledger's tables.
     var isShadowed = false
-    /// For what the connection has staging tables.
+    /// What the connection has staging tables for.
     var stagings: Set<Staging> = []
     /// Whether the inbox lies on the servers of a cluster, once that was asked.
     var hasDistributedInbox: Bool?
@@ -37,8 +37,8 @@ public final class LedgerSession {
         self.connection = connection
     }
 
-    /// Seconds that the job waits for a row lock. Shorter than PostgreSQL's `deadlock_timeout` of a second, so that
-    /// where the job and an app's server wait for each other it is the job that gives way and tries again.
+    /// Seconds that the job waits for a row lock. Shorter than PostgreSQL's `deadlock_timeout` of a second, so that the
+    /// job gives way and tries again if it and an app's server wait for each other.
     static let lockTimeout: TimeInterval = 0.5
 
     /// Seconds that the server leaves a session of the job's in the middle of a transaction without a word: the row
@@ -83,9 +83,9 @@ public final class LedgerSession {
         140_000: ["idle_session_timeout": "0"], 170_000: ["transaction_timeout": "0"],
     ]
 
-    /// Statements are many and short, or few and only as long as the night's news: to compile them takes longer than it
-    /// saves, which was a seventh of a night. What is looked up for a row is that row's own and not asked for again: to
-    /// keep it was an eighth of what reading the cases took.
+    /// Statements are many and short, or few and only as long as the night's news: compiling them takes longer than it
+    /// saves, and took a seventh of a night. What is looked up for a row is that row's own and not asked for again:
+    /// memoizing it took an eighth of the time for reading the cases.
     ///
     /// A statement that stands by itself is read committed, as is a transaction that names no level, whatever the database
     /// has: a snapshot that is older than the statement would not see what others have just committed.
@@ -93,13 +93,13 @@ public final class LedgerSession {
         var parameters = [
             "jit": "off", "enable_memoize": "off", "default_transaction_isolation": "read committed",
         ]
-        // Else the limit of the role or the database holds, if it has one.
+        // Otherwise the limit of the role or the database holds, if it has one.
         if settings.statementTimeout == nil { parameters["statement_timeout"] = "0" }
         parameters["iap.present"] = settings.present.map { $0.formatted(.iso8601) }
         return parameters
     }
 
-    /// Opens the connection again after it was lost. Its locks are gone; the caller takes them anew. Where the network
+    /// Opens the connection again after it was lost. Its locks are gone; the caller takes them anew. If the network
     /// lost it and the server has not noticed yet, what is left of it there is ended.
     public func reconnect() async throws(LedgerError) {
         let lost = lost ?? (connection.processID, .now)
@@ -116,7 +116,7 @@ public final class LedgerSession {
     /// The connection that was lost and has not come back yet.
     private var lost: (processID: Int32, at: ContinuousClock.Instant)?
 
-    /// Another session may have the number by now: one that began later.
+    /// Ends a session on the server. Another may have its number by now: one that began later.
     private func end(_ processID: Int32, lostAt moment: ContinuousClock.Instant) async throws {
         _ = try await connection.query(
             """

@@ -38,8 +38,8 @@ public enum LedgerLock: Hashable, Sendable {
 }
 
 extension LedgerSession {
-    /// The space of the ledger's advisory locks, drawn at random for each database and readable by the job alone: nobody
-    /// else holds a lock that it waits for, but who looks for it in `pg_locks`.
+    /// The space of the ledger's advisory locks, drawn at random for each database and readable by the job alone:
+    /// nobody else holds a lock that it waits for, except somebody who looks for it in `pg_locks`.
     func lockSpace() async throws -> Int32 {
         if let space { return space }
         let drawn = try await connection.only("SELECT space FROM iap.lock_space").decode("space", as: Int32.self)
@@ -86,7 +86,7 @@ extension LedgerSession {
         }
     }
 
-    /// Whether another session holds the lock that has done nothing for so many seconds: its program hangs.
+    /// Whether the lock is held by another session that has done nothing for so many seconds: its program hangs.
     public func isHeldByIdle(_ lock: LedgerLock, for seconds: TimeInterval) async throws(LedgerError) -> Bool {
         try await translating {
             let (space, number) = (try await lockSpace(), lock.number)

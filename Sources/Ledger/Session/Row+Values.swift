@@ -19,7 +19,7 @@ extension Row {
         return id
     }
 
-    /// `nil` where one of both is NULL.
+    /// `nil` if either is NULL.
     func money(_ milliunits: String, _ currency: String) throws -> Money? {
         guard let amount = try decode(milliunits, as: Int64?.self),
             let text = try decode(currency, as: String?.self)
@@ -52,7 +52,7 @@ extension TransactionKey {
 }
 
 extension [Row] {
-    /// One column's values by those of another, of which each is there once.
+    /// One column's values by those of another, which are unique.
     func values<Key, Value>(of column: String, by key: String) throws -> [Key: Value]
     where Key: ColumnValue & Hashable, Value: ColumnValue {
         try Dictionary(map { (try $0.decode(key), try $0.decode(column)) }, uniquingKeysWith: { first, _ in first })

@@ -17,7 +17,7 @@ extension Row {
         try (try decode(column, as: [String]?.self) ?? []).map { try known($0, in: column) }
     }
 
-    /// The word of a list that a value of the column, or within it, is.
+    /// The word of a list that a value of the column names, or one within that value.
     func known<Word: RawRepresentable<String>>(
         _ text: String, in column: String, of list: Word.Type = Word.self
     ) throws -> Word {

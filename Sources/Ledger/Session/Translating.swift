@@ -47,9 +47,9 @@ extension LedgerError {
         case .undefinedTable, .undefinedFunction, .undefinedColumn, .invalidSchemaName:
             self = .schema("\(text); run “iap-reconcile migrate”")
         case .queryCanceled: self = .statementStopped(text)
-        // What was the primary server until a moment ago, or is one for reading only.
+        // The server was the primary until a moment ago, or is for reading only.
         case .readOnlyTransaction: self = .connectionLost("PostgreSQL takes no changes here: \(text)")
-        // A server that starts, stops or has no room for one more.
+        // The server starts, stops or has no room for one more.
         case .cannotConnectNow, .tooManyConnections: self = .connectionLost(text)
         default:
             if state.isConnectionLost || Self.isLostWorker(state, text) {

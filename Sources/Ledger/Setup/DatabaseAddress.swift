@@ -22,9 +22,9 @@ public struct DatabaseAddress: Sendable, Equatable {
 
     /// As libpq reads it.
     public var text: String { string.text }
-    /// Without a password.
+    /// The text without a password.
     public var printable: String { without(["password", "sslpassword"]).text }
-    /// The database's name; `nil` where it is left to libpq.
+    /// The database's name; `nil` if it is left to libpq.
     public var database: String? { string.parts["dbname"] }
     public var role: String? { string.parts["user"] }
     /// Whether a service file says where it is.

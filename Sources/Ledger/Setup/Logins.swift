@@ -9,7 +9,7 @@ public struct LoginFiles: Sendable {
 }
 
 extension LedgerSession {
-    /// Where they are, on the server's machine.
+    /// Where the files are, on the server's machine.
     public func loginFiles() async throws(LedgerError) -> LoginFiles {
         try await translating {
             let row = try await connection.only(
@@ -18,7 +18,7 @@ extension LedgerSession {
         }
     }
 
-    /// What the server can't understand of them as they lie there now, before it is told to read them.
+    /// What the server can't understand in the files as they are now, before it is told to read them.
     public func loginFileErrors() async throws(LedgerError) -> [String] {
         try await translating {
             try await connection.query(

@@ -4,13 +4,13 @@ public import Reconciliation
 
 /// How far a source was read.
 public struct SourceProgress: Sendable {
-    /// In the words of its own database; `nil` where it is to be read from its beginning.
+    /// In the words of its own database; `nil` if it is to be read from its beginning.
     public let watermark: String?
     /// Its files that were taken, as they were then.
     public let files: Set<SourceFile>
 }
 
-/// A file of a source, by which it is known whether it changed.
+/// A file of a source, with what shows whether it changed.
 public struct SourceFile: Sendable, Hashable {
     public let name: String
     public let size: Int64
@@ -27,7 +27,7 @@ public struct SourceFile: Sendable, Hashable {
 /// What a batch of a source leaves in the ledger beside its rows.
 public struct SourceMark: Sendable {
     public let source: String
-    /// How far the source is read with the batch; `nil` where that is not known yet.
+    /// How far the source is read with the batch; `nil` if that is not known yet.
     public var watermark: String?
     /// The file that ends with the batch.
     public var file: SourceFile?
@@ -40,7 +40,7 @@ public struct SourceMark: Sendable {
 }
 
 extension LedgerSession {
-    /// How far a source was read; from the beginning where another thing was asked of it before.
+    /// How far a source was read; from the beginning if something else was asked of it before.
     public func beginPull(
         of source: SourceSettings, definition: String, now: Date
     ) async throws(LedgerError) -> SourceProgress {
@@ -144,11 +144,11 @@ extension LedgerSession {
         }
     }
 
-    /// Writes down how a pull ended, and forgets what was refused long ago: it came under another id, or never will. Not so
-    /// a row that tells of a delivery of which the ledger does not know: it holds a redelivery back, whenever that
-    /// purchase is found.
+    /// Writes down how a pull ended, and forgets what was refused long ago: it came under another id, or never will. A
+    /// row that tells of a delivery of which the ledger does not know is kept: it holds a redelivery back, whenever
+    /// that purchase is found.
     ///
-    /// - Parameter problem: why it did not come to its end; `nil` where it did.
+    /// - Parameter problem: why it did not come to its end; `nil` if it did.
     public func endPull(of source: SourceSettings, problem: String?, now: Date) async throws(LedgerError) {
         try await translating {
             _ = try await connection.execute(
@@ -195,7 +195,7 @@ extension LedgerSession {
         }
     }
 
-    /// So many are shown.
+    /// The most rows that are shown.
     private static let refusedRowsShown: Int64 = 100
 
     private func refusedRows(of source: String) async throws -> [RefusedRow] {
@@ -214,7 +214,7 @@ extension LedgerSession {
         }
     }
 
-    /// Up to when the sources with these names have told everything; `nil` where one never has.
+    /// Up to when the sources with these names have told everything; `nil` if one never has.
     public func toldUpTo(_ names: [String]) async throws(LedgerError) -> Date? {
         try await translating {
             try await connection.only(

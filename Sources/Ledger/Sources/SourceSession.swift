@@ -15,7 +15,7 @@ public struct SourceError: Error, Sendable, CustomStringConvertible {
 public struct SourcePage: Sendable {
     /// Each row's values in the order of the columns; `nil` stands for NULL.
     public let rows: [[String?]]
-    /// The watermark behind which nothing was left; `nil` where the source has none.
+    /// The watermark behind which nothing was left; `nil` if the source has none.
     public let watermark: String?
 }
 
@@ -24,7 +24,7 @@ public final class SourceSession {
     private let connection: Connection
     private let query: SourceQuery
     private let watermark: Watermark?
-    /// The columns that the query gives, but for a watermark that no import knows.
+    /// The columns that the query gives, except for a watermark that no import knows.
     public let columns: [String]
 
     private init(_ connection: Connection, _ query: SourceQuery, _ columns: [String], _ watermark: Watermark?) {
@@ -64,20 +64,20 @@ public final class SourceSession {
         }
     }
 
-    /// Ends, when it is called, what the source is asked meanwhile. May be called from any thread.
+    /// Ends, when it is called, what the source is being asked. May be called from any thread.
     public var giveUp: @Sendable () -> Void { connection.giveUp }
 
     /// Ends the session.
     public func close() { connection.close() }
 
-    /// What is asked of whom: where it is another than before, what was read of it says nothing.
+    /// What is asked of whom. If this has changed, what was read before says nothing.
     public var definition: String {
         [connection.target, query.text, query.watermark ?? "", columns.joined(separator: ",")]
             .joined(separator: "\n")
     }
 
-    /// Hands over what stands behind a watermark, and the overlap before it, in pages, by the watermark. All pages are
-    /// of one snapshot.
+    /// Hands over what stands behind a watermark, and the overlap before it, in pages, ordered by the watermark. All
+    /// pages are of one snapshot.
     ///
     /// - Parameters:
     ///   - mark: how far it was read before; `nil` to begin at the beginning.
@@ -124,8 +124,8 @@ public final class SourceSession {
         return rows.isEmpty ? nil : SourcePage(rows: rows, watermark: watermark)
     }
 
-    /// A receipt may have a megabyte though those before it had a thousand bytes: what is asked for at once is little, for
-    /// all of it is held.
+    /// Asks for little at once, because all of it is held: a receipt may have a megabyte even if those before it had a
+    /// thousand bytes.
     private func fetch() async throws -> SourcePage {
         let rows = try await connection.query("FETCH \(unsafe: String(Self.pieceRows)) FROM pulled")
         return SourcePage(

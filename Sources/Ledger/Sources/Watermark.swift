@@ -16,7 +16,7 @@ struct Watermark {
         var isTime: Bool { self == .time || self == .timeWithoutZone }
     }
 
-    /// `nil` where the query has none.
+    /// `nil` if the query has none.
     ///
     /// - Throws: `SourceError`, `PostgreSQLError`.
     init?(of query: SourceQuery, among columns: [String], on connection: Connection) async throws {
@@ -41,11 +41,11 @@ struct Watermark {
         }
     }
 
-    /// Rows with a number far too high, which hide no other as long as they are fewer.
+    /// Rows with a number far too high hide no other as long as they are fewer than this.
     private static let strays = 1000
 
-    /// What is remembered of a row's watermark: never a time to come, and of numbers, of which nobody knows the present,
-    /// that of a row well before.
+    /// What is remembered of a row's watermark: never a time to come. For numbers, whose present nobody knows, it is
+    /// the watermark of a row well before.
     func remembered(_ column: SQL, present: Date) -> SQL {
         switch type {
         case .time: "CASE WHEN \(column) IS NOT NULL THEN least(\(column), \(present)) END"
@@ -60,7 +60,7 @@ struct Watermark {
         }
     }
 
-    /// Where a pull begins that was read up to a mark before.
+    /// Where a pull begins if the source was read up to a mark before.
     func start(behind mark: String) -> SQL {
         switch overlap {
         case .time(let seconds):
@@ -71,7 +71,7 @@ struct Watermark {
 }
 
 extension SourceQuery {
-    /// On lines of its own, so that a comment at the query's end hides nothing.
+    /// The query on lines of its own, so that a comment at its end hides nothing.
     var subselect: SQL {
         "(\n\(unsafe: text.trimmingCharacters(in: .whitespacesAndNewlines.union([";"])))\n) AS source"
     }

@@ -7,7 +7,7 @@ extension LedgerSession {
     /// - Parameters:
     ///   - who: who decides.
     ///   - note: why.
-    ///   - isRehearsal: do everything and roll it back.
+    ///   - isRehearsal: whether to do everything and roll it back.
     /// - Throws: `LedgerError.forbidden` to a role that may not: `iap_support` may.
     public func carryOut(
         _ line: DecidedLine, by who: String, note: String, isRehearsal: Bool

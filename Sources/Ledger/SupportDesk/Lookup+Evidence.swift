@@ -3,7 +3,7 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// In which receipts the transactions were seen, those uploaded for them first.
+    /// Adds the receipts in which the transactions were seen, those uploaded for them first.
     func addSightings(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws {
         let rows = try await connection.query(
             """
@@ -23,8 +23,8 @@ extension LedgerSession {
         for row in rows { try transactions.change(TransactionKey(row)) { $0.sightings.append(try Sighting(row)) } }
     }
 
-    /// Every claim of the transactions, the first first. A claim does not say its environment, so it is told of the
-    /// transaction in each.
+    /// Adds every claim of the transactions, the earliest first. A claim does not say its environment, so it is added
+    /// to the transaction in each.
     ///
     /// - Returns: the claims of what is none of these transactions.
     func addClaims(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws -> [StrayClaim] {

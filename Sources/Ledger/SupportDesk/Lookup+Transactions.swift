@@ -45,7 +45,7 @@ extension LedgerSession {
         for row in rows { try transactions.change(TransactionKey(row)) { $0.lostOrder = try KnownCase(row) } }
     }
 
-    /// Whose what is owed is by what is known now, and what of it the apps' servers are to deliver.
+    /// Adds whose the owed transactions are by what is known now, and which of them the apps' servers are to deliver.
     func addOwners(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws {
         let rows = try await connection.query(
             """

@@ -37,7 +37,7 @@ extension LedgerSession {
         ).map { try $0.decode("receipt_id") }
     }
 
-    /// What nobody has claimed of what is in a user's receipts; the receipts that hold such are watched.
+    /// The transactions in a user's receipts that nobody has claimed; the receipts that hold one are watched.
     private func openTransactions(of userID: String) async throws -> [TransactionName] {
         let watched = try await connection.query(
             """
@@ -59,8 +59,8 @@ extension LedgerSession {
         ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
     }
 
-    /// The transactions that an order, a user, or an original purchase stands for. Of a user what is owed: by an open case, an
-    /// admission, or a token.
+    /// The transactions that an order, a user, or an original purchase stands for. For a user they are what is owed: by
+    /// an open case, an admission, or a token.
     private func transactions(named id: String, seenIn receipts: [Int64]) async throws -> [TransactionName] {
         let some = Int64(Lookup.longest)
         return try await connection.query(
@@ -121,7 +121,7 @@ extension LedgerSession {
     }
 }
 
-/// What a transaction is called in the ledger: by its id, and where that is known by its app.
+/// What a transaction is called in the ledger: by its id and, if that is known, its app.
 struct TransactionName: Hashable {
     let id: String
     let bundleID: String?
@@ -129,9 +129,9 @@ struct TransactionName: Hashable {
 
 /// The transactions of one lookup.
 struct Lookup {
-    /// So many transactions, receipts or deliveries are listed at most: a person reads them.
+    /// The most transactions, receipts or deliveries that are listed: a person reads them.
     static let longest = 50
-    /// So many sightings or claims of one transaction: one receipt may be passed around among thousands.
+    /// The most sightings or claims of one transaction: one receipt may be passed around among thousands.
     static let evidence: Int64 = 100
 
     let ids: [String]

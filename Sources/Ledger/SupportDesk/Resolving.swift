@@ -61,7 +61,7 @@ extension LedgerSession {
 }
 
 extension SQLState {
-    /// Several rows, where one was meant.
+    /// Several rows, though one was meant.
     static let cardinalityViolation = SQLState(rawValue: "21000")
 }
 
