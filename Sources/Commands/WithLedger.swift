@@ -6,8 +6,8 @@ import Ledger
 ///
 /// - Parameters:
 ///   - isCurrent: whether the schema has to be that of this program.
-///   - explained: what to say if the command knows more of a failure than the ledger; by default, that it works with the
-///     rights of the job.
+///   - explained: what to say if the command knows more of a failure than the ledger; by default, that it works with
+///     the rights of the job.
 func withLedger<Value>(
     _ settings: LedgerSettings, isCurrent: Bool = true, explained: (LedgerError) -> JobError = asJob,
     _ body: (LedgerSession) async throws(LedgerError) -> Value

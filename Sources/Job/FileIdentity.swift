@@ -5,8 +5,8 @@ package struct FileIdentity: Equatable {
     private let device: UInt64
     private let number: UInt64
 
-    /// - Parameter path: `-` is standard input. Gives `nil` for what is not there, or is a pipe or a device, which holds
-    ///   nothing that could be written over.
+    /// - Parameter path: `-` is standard input. Gives `nil` for what is not there, or is a pipe or a device, which
+    ///   holds nothing that could be written over.
     package init?(path: String) {
         var status = stat()
         guard (path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)) == 0 else { return nil }

@@ -31,8 +31,8 @@ public struct JobSettings: Sendable {
     public var timeZone: TimeZone
     /// Seconds that one statement of the job may take; `nil` for no limit.
     public var statementTimeout: TimeInterval?
-    /// Seconds for which a night that is under way waits for a database that went away, and for other sessions' locks on
-    /// whole tables.
+    /// Seconds for which a night that is under way waits for a database that went away, and for other sessions' locks
+    /// on whole tables.
     public var patience: TimeInterval
     public var retention: Retention
 

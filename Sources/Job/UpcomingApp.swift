@@ -12,6 +12,7 @@ package struct UpcomingApp: Sendable {
     /// Seconds beyond which a year or a month is more likely wrong than somebody so early.
     private static let furthest: TimeInterval = 31 * 86_400
 
+    /// The apps whose `since` is after the present.
     package static func among(_ apps: [AppSettings], at present: Date) -> [UpcomingApp] {
         apps.compactMap { app in
             guard let since = app.app.since, since > present else { return nil }

@@ -1,7 +1,6 @@
-/// How many receipts a batch may hold, by the size and the contents of those before. A batch's statements cost as much
-/// as some hundred small receipts, so it should not be too small. Large receipts, and those with years of purchases,
-/// are held in memory, several batches at a time, and a batch is one database transaction, so it should not be too
-/// large.
+/// How many receipts a batch may hold, by the size and the contents of those before. A small batch costs too much: its
+/// statements take as long as some hundred small receipts. A large one does, too: its receipts, perhaps with years of
+/// purchases, are held in memory, several batches at a time, and are one database transaction.
 struct BatchSize {
     private static let wantedBytes = 1_500_000
     private static let wantedTransactions = 2_500

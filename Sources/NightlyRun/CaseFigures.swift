@@ -6,7 +6,7 @@ import Verification
 /// What a report tells of all cases together, of what is no case, and of what is to be mended.
 struct CaseFigures: Sendable {
     let counts: CaseCounts
-    /// How many transactions of which a delivery is expected are still within their grace.
+    /// How many transactions for which a delivery is expected are still within their grace.
     let pending: Int
     /// Purchases that are paid and not looked at.
     let unjudged: [Unjudged]

@@ -119,7 +119,8 @@ final class Night: Sendable {
         progress(RunProgress(stage: "verify", done: done, total: due))
     }
 
-    /// Remembers why receipts of a batch must be tried again, and logs a setting that must be mended when it is first met.
+    /// Remembers why receipts of a batch must be tried again, and logs a setting that must be mended when it is first
+    /// met.
     func note(_ groups: [VerifiedGroup]) {
         for item in groups {
             if case .notTried = item.verdict { continue }

@@ -80,7 +80,7 @@ public struct NightlyJob: Sendable {
     }
 
     /// Asks whether Apple takes the apps' keys. A key that Apple refuses holds up only the receipts of its app: each of
-    /// them says so, and so does the report. If Apple does not answer, each app is asked for minutes, which a stop
+    /// them says so, and so does the report. If Apple does not answer, this takes minutes for each app, which a stop
     /// ends.
     private func checkAccess(_ start: NightStart) async throws(UnusableSetting) {
         let services = start.services
@@ -207,7 +207,7 @@ public struct NightlyJob: Sendable {
     }
 
     /// Checks what is between here and the server, the schema and the clocks, takes the night's lock, and ends the rows
-    /// of runs that were killed. A dry run takes no lock, because it writes nothing; it puts its shadows in front.
+    /// of runs that were killed. A dry run writes nothing, so it takes no lock and puts its shadows in front.
     private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws -> Present {
         if try await session.isPooledByTransaction(settings.ledger) {
             throw JobError.configuration(

@@ -29,8 +29,8 @@ struct RunRow {
 
     /// Does what follows the row. If that fails, the row says why, if the database can still be told.
     ///
-    /// - Throws: what the body throws; `JobError.interrupted` for a database that went away or a lock that stayed, since
-    ///   something may be booked.
+    /// - Throws: what the body throws; `JobError.interrupted` for a database that went away or a lock that stayed,
+    ///   since something may be booked.
     func carryOut<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

@@ -104,9 +104,8 @@ extension String {
 
 extension ReceiptVerdict {
     /// Whether Apple could not be reached or did not prove to be Apple: in an outage that is no fault of the receipt.
-    /// What Apple answered to this one counts as its own, even in an outage. Otherwise somebody could upload what
-    /// Apple's server chokes on and have the night believe in an outage, and nothing would ever count against those
-    /// uploads.
+    /// What Apple answered to this one is its own, even in an outage. Otherwise uploads that Apple's server chokes on
+    /// could have the night believe in an outage, and nothing would ever count against them.
     fileprivate var isForWantOfApple: Bool {
         guard case .problem(let problem, _) = self else { return false }
         return ReceiptProblem.forWantOfApple.contains(problem)

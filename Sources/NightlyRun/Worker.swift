@@ -4,8 +4,8 @@ import Ledger
 import Reconciliation
 
 /// Works through buckets of the inbox over one connection of its own. Apple is asked about several batches at the same
-/// time, and meanwhile the oldest of them is recorded and the next one is fetched: so neither Apple nor PostgreSQL waits
-/// for the other, and a receipt whose answer takes long holds up nobody.
+/// time, and meanwhile the oldest of them is recorded and the next one is fetched: so neither Apple nor PostgreSQL
+/// waits for the other, and a receipt whose answer takes long holds up nobody.
 struct Worker {
     /// How many batches Apple is asked about at the same time.
     private static let batchesAhead = 3
@@ -123,8 +123,8 @@ struct Worker {
         night.count(totals)
         if totals.receiptsHeld > 0 || !totals.locked.isEmpty {
             night.leave(receipts: totals.receiptsHeld, transactions: totals.locked)
-            // The lock may be another worker's of this run, which has long finished when they are tried again. What is
-            // left out to the end is said there.
+            // The lock may be another worker's, which has long finished when they are tried again. What is left out to
+            // the end is said there.
             night.log(
                 LogEntry(
                     .debug, "another session holds transactions, which are tried again",

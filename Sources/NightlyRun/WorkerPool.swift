@@ -34,7 +34,8 @@ struct WorkerPool {
                 // Nobody else took what a worker had in hand when it lost its session.
                 losses += 1
             } else {
-                // Runs that share the inbox get in each other's way for a moment: what one leaves, another may have left.
+                // Runs that share the inbox get in each other's way for a moment: what one leaves, another may have
+                // left.
                 guard night.settings.workers == .shared, await backoff.mayTryAgain() else { return }
             }
             remaining = try await due()

@@ -27,7 +27,7 @@ public protocol ForeseenError: Error, CustomStringConvertible {
 /// What an error means for the program's end: the one place where errors become exit codes.
 public struct Ending: Sendable {
     public let exitCode: ExitCode
-    /// What anyone may be told: nothing of an error that nobody foresaw, for it may show anything.
+    /// What anyone may be told: nothing of an unforeseen error, because it may show anything.
     public let publicText: String
 
     public init(_ error: any Error) {

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension JSONEncoder {
-    /// How the program writes JSON of its own: keys in snake case and in order, times in UTC with milliseconds. The keys
-    /// of a dictionary stay as they are.
+    /// How the program writes JSON of its own: keys in snake case and in order, times in UTC with milliseconds. The
+    /// keys of a dictionary stay as they are.
     public static func snakeCase(isPretty: Bool = false) -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -12,6 +12,6 @@ public struct Reasking: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// The beginning of the window at a moment: customers who were not seen since are not asked about then.
+    /// Customers who were not seen since then are not asked about at that moment.
     public func windowStart(at now: Date) -> Date { now - window }
 }

@@ -14,10 +14,11 @@ public struct Transaction: Hashable, Sendable {
     public var refundedAt: Date?
     /// Apple's word for the reason, as sent: `0`, `1`, or a later value.
     public var refundReason: String?
-    /// Apple's word for the kind of refund, as sent: `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value;
-    /// only signed transactions say it.
+    /// Apple's word for the kind of refund, as sent: `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later
+    /// value; only signed transactions say it.
     public var revocationType: String?
-    /// The part of the price that was refunded, in milliunits of a percent: 0 to 100000; only signed transactions say it.
+    /// The part of the price that was refunded, in milliunits of a percent: 0 to 100000; only signed transactions say
+    /// it.
     public var revocationPercentage: Int?
     /// `in_app_ownership_type`, as sent: `PURCHASED`, `FAMILY_SHARED`, or a later value.
     public var ownership: String?
@@ -27,8 +28,8 @@ public struct Transaction: Hashable, Sendable {
     /// `web_order_line_item_id`: the period of a subscription, which keeps it when it is restored.
     public var webOrderLineItemID: String?
     public var appAccountToken: String?
-    /// Apple's id for the customer's account in this app; only signed transactions say it. Values that changed within one
-    /// history have been seen: evidence, not proof.
+    /// Apple's id for the customer's account in this app; only signed transactions say it. Values that changed within
+    /// one history have been seen: evidence, not proof.
     public var appTransactionID: String?
     public var price: Money?
     /// The App Store's country, ISO 3166-1 alpha-3.

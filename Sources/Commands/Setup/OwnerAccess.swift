@@ -8,8 +8,8 @@ public struct OwnerAccess: Sendable {
     /// program.
     let user: SystemUser?
 
-    /// - Parameter text: as libpq understands it, or the database's name alone. By a socket and without a role it is reached
-    ///   as `postgres`, and by root as the system's user of the role's name.
+    /// - Parameter text: as libpq understands it, or the database's name alone. By a socket and without a role it is
+    ///   reached as `postgres`, and by root as the system's user of the role's name.
     /// - Throws: `JobError.configuration` if it can't be read, or names no database.
     public init(_ text: String) throws(JobError) {
         var address: DatabaseAddress

@@ -6,6 +6,7 @@ public protocol SetupStep {
     var name: String { get }
     /// What `perform` would do, a line each; empty if all of it is there.
     func missing() async throws -> [String]
+    /// Does what `missing` names.
     func perform() async throws
 }
 

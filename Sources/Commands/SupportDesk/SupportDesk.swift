@@ -42,7 +42,7 @@ public struct SupportDesk: Sendable {
         }
     }
 
-    /// Takes a purchase of which no receipt came into the ledger, by what Apple says of it now.
+    /// Takes a purchase without a receipt into the ledger, by what Apple says of it now.
     ///
     /// - Parameter apple: the settings with the apps' keys.
     /// - Throws: `JobError.notFound` if Apple knows no such purchase, or could not be asked.

@@ -50,6 +50,7 @@ extension Pull {
         try await take(SourceRows.Judged(), mark: mark)
     }
 
+    /// A reader of a file in the folder, which follows no link.
     package static func reader(
         of file: SourceFile, in folder: String, kind: ImportKind, stop: StopSignal
     ) throws(ImportError) -> ImportReader {
@@ -59,6 +60,7 @@ extension Pull {
             file: file.name, format: nil)
     }
 
+    /// The refused row of a line, known by the name of the file and the number of the line.
     package static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
         RefusedRow(
             id: "\(file.name):\(line.line)", namedID: line.id, numbers: line.numbers,
@@ -83,6 +85,7 @@ extension Pull {
         }
     }
 
+    /// Lists the files of a folder that can be pulled, and what is passed over.
     package static func listing(of folder: String) throws(SourceError) -> Listing {
         let url = URL(filePath: folder)
         let names: [String]

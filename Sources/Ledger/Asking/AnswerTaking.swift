@@ -30,8 +30,7 @@ public struct AnswerBatch: Sendable {
 
     /// What Apple told of a delivery for which only the app's server vouched.
     public struct Delivery: Sendable {
-        /// Why Apple's word does not bear the delivery out, or why Apple says nothing of it, which speaks against
-        /// nobody.
+        /// Why Apple does not bear the delivery out; or why it says nothing of it, which speaks against nobody.
         public enum Finding: Sendable {
             case unproved(UnprovedFinding)
             case accountGone
@@ -66,8 +65,8 @@ public struct AnswerBatch: Sendable {
     public var purchases: [HeardNotice] = []
     public var customers: [Customer] = []
     public var deliveries: [Delivery] = []
-    /// The customers of whom nothing was learnt: they are asked about another night, after those that have been waiting
-    /// for longer.
+    /// The customers of whom nothing was learnt: they are asked about another night, after those that have waited
+    /// longer.
     public var unansweredCustomers: [String] = []
     public var unansweredDeliveries: [TransactionID] = []
 
@@ -99,8 +98,8 @@ public struct AnswerBatch: Sendable {
 }
 
 extension LedgerSession {
-    /// Takes answers: changes the known transactions as Apple tells, puts the unknown ones into the inbox, and notes what
-    /// was asked, all in one database transaction. What another session has locked is asked about again.
+    /// Takes answers: changes the known transactions as Apple tells, puts the unknown ones into the inbox, and notes
+    /// what was asked, all in one database transaction. What another session has locked is asked about again.
     ///
     /// - Throws: `LedgerError.conflict` when another session's lock was in the way of all of it.
     public func take(

@@ -37,8 +37,8 @@ extension LedgerSession {
         }
     }
 
-    /// Forgets the customers who are due and were not seen for long: whoever comes back is noted again. A dry run forgets
-    /// nobody.
+    /// Forgets the customers who are due and were not seen for long: whoever comes back is noted again. A dry run
+    /// forgets nobody.
     public func forgetCustomers(of app: App, notSeenSince since: Date, at now: Date) async throws(LedgerError) {
         guard !isShadowed else { return }
         try await translating {

@@ -5,8 +5,7 @@ extension LedgerSession {
     /// How many users tell enough of an account.
     private static let mostUsersOfAccount = 10
 
-    /// For each case that no user handed in, the users to whom other purchases of the same `appTransactionId` were
-    /// delivered.
+    /// For each case that no user handed in, to whom other purchases of the same `appTransactionId` were delivered.
     func accountUsers(of page: [CaseFacts]) async throws -> [TransactionKey: [String]] {
         let nobodys = page.filter { $0.admittedFor == nil && $0.wasHandedInByNobody }.map(\.key)
         guard !nobodys.isEmpty else { return [:] }

@@ -107,8 +107,8 @@ extension LedgerSession {
         return CaseOrders(orders.unique(by: \.key).filter { !delivered.contains($0.key) })
     }
 
-    /// The orders of each case's users for its product, about the time of the purchase. On either side twice as many as
-    /// a case takes are read, since something was delivered for some.
+    /// The orders of each case's users for its product, about the time of the purchase. Twice as many as a case takes
+    /// are read on either side, since something was delivered for some.
     private func usersOrders(for page: [CaseFacts]) async throws -> [OrderRow] {
         let asked = page.flatMap { facts in facts.users.sorted().map { (facts: facts, user: $0) } }
         guard !asked.isEmpty else { return [] }

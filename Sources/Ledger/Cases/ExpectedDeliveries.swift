@@ -36,8 +36,8 @@ extension LedgerSession {
     }
 
     /// When each app first said what it has granted. The index is asked for one app at a time, since there may be
-    /// millions of subscribers. A grant names no environment: one of a purchase that is known only in another
-    /// environment is a tester's.
+    /// millions of subscribers. A grant names no environment: if its purchase is known only in another than the app's,
+    /// it is a tester's.
     private static func firstGrants(_ own: SQL) -> SQL {
         """
         SELECT app.bundle_id, granted.first_granted_at

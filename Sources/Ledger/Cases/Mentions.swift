@@ -3,8 +3,8 @@ import Reconciliation
 
 extension LedgerSession {
     /// Adds the uploads for these transactions whose receipts do not hold them. Only receipts that Apple vouches for
-    /// count: anybody can name a transaction beside something that is no receipt. One transaction id that thousands of
-    /// uploads name would fill a page: the first hundred tell enough.
+    /// count: anybody can name a transaction beside no receipt at all. One transaction id that thousands of uploads
+    /// name would fill a page: the first hundred tell enough.
     func addMentions(to page: inout [CaseFacts]) async throws {
         let rows = try await connection.query(
             """

@@ -9,8 +9,8 @@ extension LedgerSession {
     ///
     /// - Parameters:
     ///   - told: up to when it is known what was delivered; what was in its grace then is no case yet.
-    ///   - isKeptAside: whether the server keeps everything aside before the first page, so that the body may write over
-    ///     this session, too; otherwise the first page comes sooner, and the session only reads meanwhile.
+    ///   - isKeptAside: whether the server keeps everything aside before the first page, so that the body may write
+    ///     over this session, too; otherwise the first page comes sooner, and the session only reads meanwhile.
     public func forEachPageOfFacts(
         of apps: [App], expecting deliveries: [ExpectedDelivery], toldUpTo told: Date, now: Date, isKeptAside: Bool,
         _ body: ([CaseFacts]) async throws(LedgerError) -> Void

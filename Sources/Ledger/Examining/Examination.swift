@@ -37,11 +37,11 @@ extension LedgerSession {
         }
     }
 
-    /// Whether a proxy between here and the server, such as PgBouncer, gives each transaction to whatever session of the
-    /// server is free. Locks, settings and temporary tables of such a session are another client's a moment later.
+    /// Whether a proxy between here and the server, such as PgBouncer, gives each transaction to whatever session of
+    /// the server is free. Locks, settings and temporary tables of such a session are another client's a moment later.
     ///
-    /// It is proven if a server's session that answered this one is lent to a second client while this one still
-    /// stands. If there is nothing in between, the server says its own number.
+    /// It does if a session that answered this one is lent to a second client while this one still stands. If nothing
+    /// is between, the server says its own number.
     public func isPooledByTransaction(_ settings: LedgerSettings) async throws(LedgerError) -> Bool {
         let own = connection.processID
         guard try await serversProcess(connection) != own else { return false }

@@ -18,8 +18,8 @@ enum BookedPrice {
     /// Whether the price is the list's, whatever was paid.
     static func isListed(_ purchase: SQL) -> SQL { "\(purchase).booked_as IN ('list', 'unknown')" }
 
-    /// The list price times the quantity. It counts as unknown if it is more than is booked, because the sums would be
-    /// more than PostgreSQL holds.
+    /// The list price times the quantity. Unknown if it is more than is booked: the sums would be more than PostgreSQL
+    /// holds.
     private static func listed(_ purchase: SQL) -> SQL {
         """
         CASE WHEN products.list_price_milliunits::numeric * \(purchase).quantity <= \(Money.most)

@@ -107,7 +107,8 @@ enum OpenCases {
         CASE WHEN subscription.milliunits IS NULL THEN \(BookedPrice.currency(of: "white")) ELSE white.booked_currency END
         """
 
-    /// What a case tells of a subscription together: the money of its periods without access, and until when it is paid.
+    /// What a case tells of a subscription together: the money of its periods without access, and until when it is
+    /// paid.
     static let subscription: SQL = """
         LEFT JOIN LATERAL (
             SELECT

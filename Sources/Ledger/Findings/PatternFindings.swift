@@ -34,8 +34,8 @@ extension LedgerSession {
     /// For each app, the time since which nothing that was bought was delivered, if as many cases as a pattern needs
     /// were bought since.
     ///
-    /// The sorts make the planner go by the index of deliveries, from its end: one of the first is of the app, unless it
-    /// is silent.
+    /// The sorts make the planner go by the index of deliveries, from its end: one of the first is of the app, unless
+    /// it is silent.
     private func silences(of crowds: [Crowd]) async throws -> [BundleID: Date] {
         let rows = try await connection.query(
             """

@@ -5,8 +5,8 @@ public import Reconciliation
 extension LedgerSession {
     /// What looks like fraud or a mix-up: receipts of other apps and transactions that three users or more presented
     /// within thirty days, open cases of products that the app does not sell, deliveries to the wrong user or from an
-    /// unexpected country, claims by another's order, deliveries that Apple's word does not bear out, unusual prices, and
-    /// receipts of which Apple says something else than its signature.
+    /// unexpected country, claims by another's order, deliveries that Apple's word does not bear out, unusual prices,
+    /// and receipts of which Apple says something else than its signature.
     public func forEachSuspicion(
         of apps: [App], now: Date, _ body: (Suspicion) throws -> Void
     ) async throws(LedgerError) {

@@ -18,7 +18,7 @@ struct ImportStaging {
 
     var definition: String {
         let columns = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
-        // Lines of another kind were staged in a table of the same name.
+        // The session may have staged lines of another kind in a table of the same name.
         return
             "DROP TABLE IF EXISTS pg_temp.incoming, pg_temp.incoming_keys;\nCREATE TEMPORARY TABLE incoming (\(columns)) ON COMMIT DELETE ROWS;\n\(more)"
     }

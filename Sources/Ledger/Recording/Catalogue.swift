@@ -16,6 +16,7 @@ public struct Catalogue: Sendable {
 }
 
 extension LedgerSession {
+    /// Reads the table `products`.
     public func catalogue() async throws(LedgerError) -> Catalogue {
         try await translating {
             let rows = try await connection.query("SELECT bundle_id, product_id, type FROM products")

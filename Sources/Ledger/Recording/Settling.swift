@@ -69,8 +69,8 @@ extension LedgerSession {
             """)
     }
 
-    /// The buckets of some receipts, as far as one statement may lock and write them: all, or in a cluster each by itself,
-    /// so that it is one server's.
+    /// The buckets of some receipts, as far as one statement may lock and write them: all, or in a cluster each by
+    /// itself, so that it is one server's.
     private func partsOfOneStatement(_ ids: [Int64]) async throws -> [[Int16]] {
         let buckets = ids.distinctBuckets
         return try await isClustered() ? buckets.map { [$0] } : [buckets]

@@ -1,8 +1,8 @@
 import PostgreSQL
 import Reconciliation
 
-/// The session's own tables in which batches of receipts, or of notices, lie until they are taken. Their columns are
-/// those of the schema's types, and they are empty again when the transaction ends.
+/// The session's own tables in which batches of receipts, or of notices, lie until they are taken. They have the
+/// columns of the schema's types, and are empty again when the transaction ends.
 enum Staging {
     case batches, notices
 

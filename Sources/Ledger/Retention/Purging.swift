@@ -38,8 +38,8 @@ extension LedgerSession {
         }
     }
 
-    /// Takes away notifications that could not be taken and came too long ago, the oldest first and so many at most, and
-    /// gives how many.
+    /// Takes away notifications that could not be taken and came too long ago, the oldest first and so many at most,
+    /// and gives how many.
     public func purgeRefusedNotices(most: Int, now: Date) async throws(LedgerError) -> Int {
         try await translating {
             try await connection.only(

@@ -129,7 +129,8 @@ extension LedgerSession {
         try await pullReceipts("\(receipts: ids, of: "iap.receipts")")
     }
 
-    /// Takes what is known of the transactions that are staged in `heard` into the shadows; nothing to do in a real run.
+    /// Takes what is known of the transactions that are staged in `heard` into the shadows; nothing to do in a real
+    /// run.
     func pullHeardShadows() async throws {
         guard isShadowed else { return }
         try await connection.executeScript(

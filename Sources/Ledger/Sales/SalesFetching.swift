@@ -4,7 +4,7 @@ public import Reconciliation
 
 /// What fetching Apple's sales report of a day came to.
 public enum SalesFetch: Hashable, Sendable {
-    /// So many lines, some of which may have been refused.
+    /// The report's lines, of which some may have been refused.
     case fetched(lines: Int, refused: Int)
     /// Apple has none yet.
     case notThere

@@ -27,6 +27,7 @@ package enum Checkpoint: String, CaseIterable, Sendable {
 }
 
 #if CHAOS
+    /// Counts the passage, and sends the signal that the environment asks for.
     package func checkpoint(_ place: Checkpoint) {
         Passages.ofThisProcess.pass(place)
     }

@@ -42,8 +42,8 @@ extension LedgerSession {
 }
 
 extension LedgerError {
-    /// Whether an internal error (XX000) is Citus' word that it lost a worker in the middle of a transaction: no state of
-    /// PostgreSQL's says so.
+    /// Whether an internal error (XX000) is Citus' word that it lost a worker in the middle of a transaction: no state
+    /// of PostgreSQL's says so.
     static func isLostWorker(_ state: SQLState, _ text: String) -> Bool {
         state.rawValue == "XX000" && text.contains("failure on connection marked as essential")
     }

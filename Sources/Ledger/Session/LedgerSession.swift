@@ -87,8 +87,8 @@ public final class LedgerSession {
     /// saves, and took a seventh of a night. What is looked up for a row is that row's own and not asked for again:
     /// memoizing it took an eighth of the time for reading the cases.
     ///
-    /// A statement that stands by itself is read committed, as is a transaction that names no level, whatever the database
-    /// has: a snapshot that is older than the statement would not see what others have just committed.
+    /// A statement that stands by itself is read committed, as is a transaction that names no level, whatever the
+    /// database has: a snapshot that is older than the statement would not see what others have just committed.
     private static func parameters(_ settings: LedgerSettings) -> [String: String] {
         var parameters = [
             "jit": "off", "enable_memoize": "off", "default_transaction_isolation": "read committed",

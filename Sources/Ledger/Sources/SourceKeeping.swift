@@ -175,7 +175,8 @@ extension LedgerSession {
         }
     }
 
-    /// What the pulls of a night came to, of the sources with these names; a source that it left alone is not among them.
+    /// What the pulls of a night came to, of the sources with these names; a source that it left alone is not among
+    /// them.
     public func sourcePulls(_ names: [String], at now: Date) async throws(LedgerError) -> [SourcePull] {
         try await translating {
             let rows = try await connection.query(

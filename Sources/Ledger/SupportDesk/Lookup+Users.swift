@@ -20,7 +20,8 @@ extension LedgerSession {
         }
     }
 
-    /// What is known of a user, if anything is: by the word of `iap.is_known_user`, or because something is owed to them.
+    /// What is known of a user, if anything is: by the word of `iap.is_known_user`, or because something is owed to
+    /// them.
     func user(_ id: String, isOwed: Bool) async throws -> KnownUser? {
         let deliveries = try await deliveries(to: id)
         let counts = try await connection.only(

@@ -6,7 +6,7 @@ import Verification
 
 /// The ask stage: asks Apple again about what was sold before, within the night's budget of questions, because
 /// notifications may be lost and nobody uploads what was refunded. Deliveries for which only the app's server vouches
-/// come first, then customers; those who have been waiting longest come before the others.
+/// come first, then customers, of whom those who have waited longest come first.
 struct Asking {
     let hearing: Hearing
 

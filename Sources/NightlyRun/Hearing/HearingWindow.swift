@@ -36,8 +36,8 @@ struct HearingWindow: Hashable {
     }
 
     private static func between(_ start: Date, and end: Date) -> [HearingWindow] {
-        // Windows of an hour for some days, of a day for some months: enough to be asked for side by side, and few
-        // questions in vain.
+        // An hour each for some days, a day each for some months: enough to ask side by side, and few questions in
+        // vain.
         let length = end.timeIntervalSince(start) > 4 * day ? day : 3600
         var windows: [HearingWindow] = []
         var from = start

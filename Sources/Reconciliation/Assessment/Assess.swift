@@ -17,8 +17,8 @@ extension Assessment {
             action: Self.action(for: reasons, owner: owner, isFirstNight: facts.nightsConfirmed <= 1))
     }
 
-    /// Whether the owner may be named. A case that is certainly lost because the customer told Apple so names no
-    /// uncertain owner: whoever reads it would deliver to them. They stay among the candidates.
+    /// A case that is certainly lost because the customer told Apple so names no uncertain owner: whoever reads it
+    /// would deliver to them. They stay among the candidates.
     private static func mayBeNamed(_ likelihood: Likelihood, _ reasons: [Reason]) -> Bool {
         likelihood != .high || !reasons.contains(.ownerUncertain)
     }

@@ -34,8 +34,7 @@ public struct CaseFacts: Hashable, Sendable {
     public var companions: [String]
     /// The user for whom the support desk adopted it by what Apple signed.
     public var adoptedFor: String?
-    /// The users to whom other purchases of the same `appTransactionId` were delivered, if nobody is known to have
-    /// uploaded it.
+    /// To whom other purchases of the same `appTransactionId` were delivered, if nobody is known to have uploaded it.
     public var accountUsers: [String] = []
     /// Whether a later receipt of a user whose receipt held it doesn't hold it any more.
     public var isMissingLater: Bool

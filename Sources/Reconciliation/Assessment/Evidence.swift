@@ -17,7 +17,7 @@ public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Compara
     case claimed
     /// They uploaded a receipt that holds it too.
     case carried
-    /// Apple told of it in the history of the customer whom their receipt identifies.
+    /// Apple told of it in the history of their receipt's customer.
     case history
     /// Another purchase of the same receipt was delivered to them.
     case companion

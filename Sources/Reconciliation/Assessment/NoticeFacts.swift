@@ -4,7 +4,8 @@ public import Foundation
 public struct NoticeFacts: Hashable, Sendable {
     /// How sending the notification of the purchase to the app's server went; `nil` if that is not known.
     public var sending: NoticeSending.State?
-    /// Whether Apple's history of notifications was read long enough after the purchase to hold one of it, and holds none.
+    /// Whether Apple's history of notifications was read long enough after the purchase to hold one of it, and holds
+    /// none.
     public var isMissing: Bool
     /// Whether nobody but Apple ever told of it: it came in no upload, and the app's server never named it.
     public var isOnlyWitness: Bool

@@ -9,8 +9,7 @@ public struct Sighting: Hashable, Sendable, Codable {
     public let orderID: String?
     /// Whether the receipt was uploaded for this very transaction; false when it only rode along.
     public let isNamed: Bool
-    /// Whether the receipt holds it; otherwise Apple told of it in the history of the customer whom the receipt
-    /// identifies.
+    /// Whether the receipt holds it; otherwise Apple told of it in the history of the receipt's customer.
     public let isInReceipt: Bool
     /// When the receipt was first uploaded.
     public let uploadedAt: Date

@@ -8,8 +8,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case deliveredClaims = "delivered_claims"
     /// Every delivery by a claim has its claim.
     case claimsOfDeliveries = "claims_of_deliveries"
-    /// Every delivered non-consumable, and every delivered period of a subscription, is kept from being delivered
-    /// again.
+    /// Every delivered non-consumable, or period of a subscription, is kept from being delivered again.
     case deliveredOriginals = "delivered_originals"
     /// Every open case is of a transaction that is owed.
     case openCases = "open_cases"

@@ -1,7 +1,6 @@
 import Foundation
 
-/// What a client tells of its device, and by which purchases are compared. The raw value is the field of the device's
-/// JSON.
+/// A property of a device by which purchases are compared. The raw value is the field of the device's JSON.
 public enum DeviceTrait: String, Hashable, Sendable, CaseIterable {
     case model
     case system = "os"

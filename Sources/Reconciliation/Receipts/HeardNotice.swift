@@ -46,6 +46,7 @@ public struct HeardNotice: Hashable, Sendable {
 
 /// How sending a notification to the app's server has gone for Apple so far.
 public struct NoticeSending: Hashable, Sendable {
+    /// Whether the app's server took it.
     public enum State: String, Hashable, Sendable, CaseIterable {
         /// The app's server took it.
         case sent

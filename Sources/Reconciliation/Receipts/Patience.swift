@@ -7,8 +7,7 @@ public enum Patience {
     /// A purchase that a receipt was uploaded for and that it does not hold may come with Apple's next answer.
     public static let nightsWithoutNamed = 3
 
-    /// What becomes of a receipt that has this verdict and met that trouble before; `nil` for a receipt that was not
-    /// tried.
+    /// What becomes of a receipt with this verdict that met that trouble before; `nil` if it was not tried.
     public static func outcome(of verdict: ReceiptVerdict, after trouble: ReceiptTrouble?) -> ReceiptOutcome? {
         switch verdict {
         case .notTried:

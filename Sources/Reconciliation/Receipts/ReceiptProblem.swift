@@ -27,8 +27,8 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     /// The configuration has no section for its app.
     case unknownApp = "unknown_app"
 
-    /// After how many nights in a row a receipt with this problem is given up; `nil` for a problem that is no fault of
-    /// the receipt's: it is tried for as long as it takes.
+    /// After how many nights in a row a receipt with this problem is given up; `nil` if it is no fault of the
+    /// receipt's, which is tried as long as it takes.
     public var nights: Int? {
         switch self {
         case .empty, .tooLarge, .notGenuine, .accountGone: 1

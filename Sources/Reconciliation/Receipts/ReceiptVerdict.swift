@@ -10,8 +10,8 @@ public enum ReceiptVerdict: Hashable, Sendable {
 }
 
 extension ReceiptVerdict {
-    /// The transactions that a receipt was uploaded for and that Apple's answer does not hold. An id that can't be one of
-    /// Apple's is not looked for.
+    /// The transactions that a receipt was uploaded for and that Apple's answer does not hold. An id that can't be one
+    /// of Apple's is not looked for.
     public func missing(of receipt: InboxReceipt) -> [String] {
         guard case .verified(let verified) = self, !verified.transactions.isEmpty else { return [] }
         let held = Set(verified.transactions.flatMap { [$0.transaction.id.text, $0.transaction.originalID.text] })
@@ -58,8 +58,7 @@ public struct VerifiedReceipt: Hashable, Sendable {
 public struct VerifiedTransaction: Hashable, Sendable {
     public var transaction: Transaction
     public var source: Source
-    /// Whether the receipt holds it; otherwise Apple told of it in the history of the customer whom the receipt
-    /// identifies.
+    /// Whether the receipt holds it; otherwise Apple told of it in the history of the receipt's customer.
     public var isInReceipt: Bool
     /// Whether what was uploaded is the proof of this purchase and of no other, so that it can have been uploaded for
     /// nothing else: a signed transaction, or an iOS 6 receipt.

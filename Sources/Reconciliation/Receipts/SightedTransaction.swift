@@ -7,8 +7,7 @@ public struct SightedTransaction: Hashable, Sendable {
     public let userID: String?
     public let orderID: String?
     public let isNamed: Bool
-    /// Whether the receipt holds it; otherwise Apple told of it in the history of the customer whom the receipt
-    /// identifies.
+    /// Whether the receipt holds it; otherwise Apple told of it in the history of the receipt's customer.
     public let isInReceipt: Bool
     public let uploadedAt: Date
 

@@ -29,6 +29,7 @@ public struct CaseDifference: Hashable, Sendable {
     public let key: TransactionKey
     public let change: Change
 
+    /// What became of the case.
     public enum Change: Hashable, Sendable {
         case opened(Judgement)
         case closed(Closing, was: Judgement)

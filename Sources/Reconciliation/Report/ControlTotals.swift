@@ -60,6 +60,7 @@ public struct ControlTotals: Hashable, Sendable {
 
 /// An equation of the control totals that does not hold, with its two sides.
 public struct Imbalance: Hashable, Sendable, CustomStringConvertible {
+    /// What must hold of the control totals.
     public enum Equation: String, Hashable, Sendable {
         case verified = "verified = newly white + already white + already black + excluded"
         case white = "opening white + new − claimed − resolved − refunded = closing white"

@@ -54,9 +54,8 @@ public struct LeftOut: Hashable, Sendable, Codable {
 
     public var isEmpty: Bool { transactions.isEmpty && receipts == 0 && buckets.isEmpty }
 
-    /// What was left out and who held it, such as “other sessions' locks stood in the way of 3 receipts and 1
-    /// transaction (2000000847061981), held by session 4711 of iap_app since 2026-11-21T02:14:07Z”; `nil` if nothing
-    /// was left out.
+    /// What and by whom, such as “other sessions' locks stood in the way of 3 receipts and 1 transaction
+    /// (2000000847061981), held by session 4711 of iap_app since 2026-11-21T02:14:07Z”; `nil` if nothing was left out.
     public var text: String? {
         guard !isEmpty else { return nil }
         var parts: [String] = []

@@ -32,7 +32,7 @@ public struct ReportedCase: Hashable, Sendable {
     /// When it was first verified, and when last; `nil` if that is not known.
     public var firstVerifiedAt: Date?
     public var lastVerifiedAt: Date?
-    /// By when the app's server must answer Apple, which asks whether it was delivered; `nil` where Apple does not.
+    /// By when the app's server must answer Apple, which asks whether it was delivered; `nil` if Apple does not.
     public var answerAppleBy: Date?
     /// The mark by which a decision names this case and the state that it is in.
     public var mark: CaseMark { CaseMark(key: key, standing: standing) }

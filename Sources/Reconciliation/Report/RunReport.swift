@@ -27,8 +27,7 @@ public struct RunReport: Hashable, Sendable {
     public var purged = Purged()
     /// What Apple's sales reports of the last thirty days come to; `nil` if none was read.
     public var sales: SalesFigures?
-    /// How far the trail's chain reached when this run closed its books; `nil` if it did not close them, as in a dry
-    /// run.
+    /// How far the trail's chain reached when this run closed its books; `nil` if it did not, as in a dry run.
     public var trail: AuditTrail?
     /// What other sessions had locked.
     public var leftOut = LeftOut()
@@ -77,8 +76,8 @@ public struct RunReport: Hashable, Sendable {
     }
 }
 
-/// A run in the trend: how many cases were open after it, how many of them it opened, how many were closed since the run
-/// before, and the money of the open ones.
+/// A run in the trend: how many cases were open after it, how many of them it opened, how many were closed since the
+/// run before, and the money of the open ones.
 public struct RunFigures: Hashable, Sendable {
     public let runID: Int64
     /// The moment that the run took for the present.

@@ -1,5 +1,6 @@
 /// A setting because of which purchases are not looked at, until somebody mends it.
 public struct SettingToMend: Hashable, Sendable {
+    /// What is wrong with the setting.
     public enum Cause: String, Hashable, Sendable, CaseIterable {
         /// Apple refuses what the configuration says of the app: a shared secret, a key.
         case refused
@@ -12,8 +13,8 @@ public struct SettingToMend: Hashable, Sendable {
     public var cause: Cause
     /// As the receipts say it; it may be no bundle id at all.
     public var bundleID: String
-    /// Receipts that wait for it, paid transactions that are not looked at, and notifications that the app's server handed
-    /// on.
+    /// Receipts that wait for it, paid transactions that are not looked at, and notifications that the app's server
+    /// handed on.
     public var receipts: Int
     public var transactions: Int
     public var notices: Int

@@ -2,6 +2,7 @@ public import Foundation
 
 /// Something that looks like fraud or a mix-up, listed in the report's section "suspicious".
 public struct Suspicion: Hashable, Sendable {
+    /// What is suspicious.
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         /// The receipt belongs to another app.
         case foreignBundle = "foreign_bundle"

@@ -38,6 +38,7 @@ public struct AppFigures: Hashable, Sendable {
 
 /// A figure of an app beside its threshold.
 public struct WatchedFigure: Hashable, Sendable {
+    /// The figure and its threshold.
     public enum Value: Hashable, Sendable {
         case unitsMissing(Int, threshold: Int)
         case shareLost(lost: Int, purchases: Int, threshold: Double)

@@ -23,6 +23,7 @@ public enum ErasureOutcome: Hashable, Sendable {
     /// The number of changed rows by table, in the order of the names; and what stays open, owed to the pseudonym.
     case erased(pseudonym: String, rows: [Rows], open: OpenBusiness)
 
+    /// How many rows of a table were changed.
     public struct Rows: Hashable, Sendable {
         public let table: String
         public let count: Int

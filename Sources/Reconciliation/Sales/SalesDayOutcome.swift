@@ -1,5 +1,6 @@
 /// What became of the sales report of one day.
 public struct SalesDayOutcome: Hashable, Sendable {
+    /// How the report compares with an earlier one of its day.
     public enum Standing: String, Hashable, Sendable {
         /// The first of its day.
         case new

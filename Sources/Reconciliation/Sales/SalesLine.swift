@@ -1,11 +1,11 @@
-/// A line of Apple's sales report that tells of in-app purchases: how many units of a product were sold, or refunded, on
-/// a day in a country at a price.
+/// A line of Apple's sales report that tells of in-app purchases: how many units of a product were sold, or refunded,
+/// on a day in a country at a price.
 public struct SalesLine: Hashable, Sendable {
     /// In Pacific Time.
     public var day: CalendarDay
-    /// The account, as the report calls it; empty where it doesn't say.
+    /// The account, as the report calls it; empty if it doesn't say.
     public var developer: String
-    /// The Parent Identifier: the SKU that the app's owner gave the app. Empty where the report doesn't say.
+    /// The Parent Identifier: the SKU that the app's owner gave the app. Empty if the report doesn't say.
     public var appSKU: String
     public var productID: ProductID
     /// Apple's Product Type Identifier.

@@ -1,5 +1,5 @@
-/// Why a verified transaction is not owed, in the order in which the rules are asked: the first that applies names the reason.
-/// Each is decided by one rule, in a file of its own under `Rules`.
+/// Why a verified transaction is not owed, in the order in which the rules are asked: the first that applies names the
+/// reason. Each is decided by one rule, in a file of its own under `Rules`.
 public enum Exclusion: String, Hashable, Sendable, Codable, CaseIterable {
     /// The receipt names another app than the one it was handed in for.
     case foreignBundle = "foreign_bundle"

@@ -1,4 +1,4 @@
-/// A purchase of which no receipt came, to be taken into the ledger on the support desk's word.
+/// A purchase without a receipt, to be taken into the ledger on the support desk's word.
 public struct Adoption: Hashable, Sendable {
     /// A transaction's id, or that of Apple's invoice (`M…`).
     public var id: String
@@ -20,6 +20,7 @@ public struct Adoption: Hashable, Sendable {
 
     /// What became of one of its transactions.
     public struct Result: Hashable, Sendable {
+        /// Whether it is owed now, and if not, why.
         public enum Outcome: String, Hashable, Sendable, CaseIterable {
             /// It is owed from now on.
             case white

@@ -40,8 +40,11 @@ public enum DecisionRefusal: String, Hashable, Sendable, CaseIterable {
     case busy
 
     // What the file says
+    /// The line is no CSV.
     case malformed
+    /// The line is not UTF-8.
     case notText = "not_text"
+    /// A cell is a formula.
     case formula
     /// The line names no case.
     case noCase = "no_case"

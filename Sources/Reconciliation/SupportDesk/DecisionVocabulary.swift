@@ -20,6 +20,8 @@ public struct DecisionVocabulary: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
+    /// The column with this heading, if it is one of them.
     public func column(_ heading: String) -> Column? { columns[heading.lowercased()] }
+    /// The decision for which this word stands, if it is one of them.
     public func decision(_ word: String) -> DeskDecision? { decisions[word.lowercased()] }
 }

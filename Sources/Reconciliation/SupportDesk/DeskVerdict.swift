@@ -112,7 +112,7 @@ extension DeskVerdict {
 }
 
 extension Enquiry {
-    /// The transactions of which Apple told and that the ledger does not know.
+    /// The transactions that Apple told of and that the ledger does not know.
     public var unseenTransactions: [ApplesTransaction] {
         let known = Set(transactions.map(\.key))
         return apple.transactions.filter { !known.contains($0.key) }

@@ -90,6 +90,7 @@ public struct KnownUser: Hashable, Sendable {
 
 /// A receipt and how it stands.
 public struct KnownReceipt: Hashable, Sendable {
+    /// How a receipt stands: a watched one holds a white transaction, and a waiting one is to be tried again.
     public enum State: String, Hashable, Sendable, Codable, CaseIterable {
         case waiting, watched, settled, unusable
     }

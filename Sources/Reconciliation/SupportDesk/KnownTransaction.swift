@@ -107,6 +107,7 @@ public struct Delivery: Hashable, Sendable {
 
 /// What the table of exclusions knows of a transaction: verified, and not owed.
 public struct NotOwed: Hashable, Sendable {
+    /// Why it is not owed.
     public enum Cause: Hashable, Sendable {
         case rule(Exclusion)
         /// The support desk found that nothing is owed.
@@ -144,6 +145,7 @@ public struct KnownCase: Hashable, Sendable {
     /// How it ended; `nil` while it is open.
     public let closing: Closing?
 
+    /// How, by whom and when the case was closed.
     public struct Closing: Hashable, Sendable {
         /// `delivered`, `dismissed`, `refunded`, `withdrawn`, or a later word.
         public let how: String

@@ -1,5 +1,6 @@
 /// What the support desk decides on a transaction.
 public struct Resolution: Hashable, Sendable {
+    /// What becomes of the transaction.
     public enum Decision: String, Hashable, Sendable, CaseIterable {
         /// The goods were delivered by hand.
         case delivered
@@ -45,6 +46,7 @@ public enum ResolutionOutcome: Hashable, Sendable {
     /// There is evidence for each of these users, and it was not said to whom it was delivered.
     case severalOwners([String])
 
+    /// Why nothing was changed.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
         case alreadyDelivered = "already_delivered"
         case alreadyWhite = "already_white"

@@ -11,8 +11,7 @@ extension ReasonRule {
     }
 
     /// The only evidence for them is that other purchases of the account were theirs. A phone's users share its
-    /// account, and nothing may have been delivered yet to the one who paid. An order of their own would be evidence,
-    /// too.
+    /// account, and nothing may have been delivered yet to the one who paid. An order of theirs would be evidence, too.
     private static func isOfTheAccountAlone(_ matter: CaseMatter) -> Bool {
         OwnerCandidate.all(in: matter.facts).allSatisfy { $0.evidence == [.account] } && matter.orders == .none
     }
@@ -23,8 +22,8 @@ extension ReasonRule {
         facts.isMissingLater && facts.onlyCameWithOthers
     }
 
-    /// Nothing more comes from Apple, or the app's server would not take it, and nobody uploaded it for its own sake when
-    /// it was paid: for some days another of the phone's users may come for it.
+    /// Nothing more comes from Apple, or the app's server would not take it, and nobody uploaded it for its own sake
+    /// when it was paid: for some days another of the phone's users may come for it.
     private static func mayBeClaimedByAnother(_ facts: CaseFacts) -> Bool {
         guard facts.notices.sending != nil || facts.notices.isMissing || !facts.awaitsNotifications,
             facts.age < NoticeSending.retryWindow, facts.mentions.isEmpty
