@@ -34,11 +34,11 @@ final class Night: Sendable {
 
     /// The receipts that must be tried again, by what that says of the night.
     struct Waiting {
-        /// Apple was not reached, or its answer is none: nothing of the receipt's own.
+        /// Apple was not reached, or its answer is none: it is no fault of the receipt's.
         var forApple = 0
-        /// Of these, the ones that Apple was not reached for.
+        /// Those of them for which Apple was not reached.
         var unreached = 0
-        /// They have none of the forms of Apple's proofs: whoever uploads how much of it, that says nothing.
+        /// They have none of the forms of Apple's proofs, and say nothing of the night, however many there are.
         var ofNoForm = 0
     }
 
@@ -176,7 +176,7 @@ final class Night: Sendable {
 }
 
 extension VerifiedGroup {
-    /// What those of its receipts met that must be tried again.
+    /// What those of its receipts that must be tried again met.
     fileprivate var waiting: [ReceiptProblem] {
         group.receipts.compactMap { receipt in
             guard case .tryAgain(let problem, _) = Patience.outcome(of: verdict, after: receipt.trouble) else {

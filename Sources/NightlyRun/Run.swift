@@ -149,7 +149,7 @@ struct Run {
             })
         taken.leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
         if night.verifier.outage != nil || isAppleUnreached {
-            // Where nobody got an answer, what came in its place is none either.
+            // If nobody got an answer, what came instead is none either.
             let problems = ReceiptProblem.forWantOfApple + (isNothingProcessed ? [.unreadableAnswer] : [])
             try await step { try await session.makeDueAgain(problems, triedAt: night.now) }
         }

@@ -10,7 +10,7 @@ public struct DueCustomer: Hashable, Sendable {
     public let transactionID: String
     /// Up to where their history is known.
     public let revision: String?
-    /// When the latest period expires, or expired, that Apple told of; `nil` for who has no subscription.
+    /// When the latest period that Apple told of expires or expired; `nil` for a customer without a subscription.
     public let expiresAt: Date?
 }
 

@@ -60,7 +60,7 @@ public struct CaseFacts: Hashable, Sendable {
         public let createdAt: Date
         /// Whether it has the `appAccountToken` that the purchase bears.
         public let bearsToken: Bool
-        /// Whether it is of the purchase's product, and of about its time.
+        /// Whether it is for the purchase's product, and from about its time.
         public let fits: Bool
 
         public init(id: String, userID: String, createdAt: Date, bearsToken: Bool, fits: Bool = true) {
@@ -90,7 +90,7 @@ public struct CaseFacts: Hashable, Sendable {
         sightings.filter(\.isNamed).compactMap(\.orderID) + mentions.compactMap(\.orderID)
     }
 
-    /// The orders that came with an upload that named no transaction: of one of those in the receipt.
+    /// The orders that came with an upload that named no transaction: each is of one of those in the receipt.
     public var broughtOrderIDs: [String] { sightings.filter { !$0.isNamed }.compactMap(\.orderID) }
 
     public init(

@@ -44,8 +44,8 @@ extension OwnerCandidate {
 /// Collects evidence for users, in the order in which they were first named.
 private struct Gathering {
     private var users: [String] = []
-    /// By the bytes of each user's id: texts that Swift takes for equal, such as “é” of one code point and of two, are two
-    /// users to the ledger.
+    /// The evidence by the bytes of each user's id: texts that Swift takes for equal, such as “é” of one code point and
+    /// of two, are two users to the ledger.
     private var evidence: [[UInt8]: Set<Evidence>] = [:]
 
     mutating func add(_ user: String?, _ kind: Evidence) {
