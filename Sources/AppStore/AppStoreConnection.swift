@@ -7,9 +7,9 @@ public struct AppStoreConnection: Sendable {
 
     /// - Parameters:
     ///   - concurrency: the most requests in flight.
-    ///   - connectTimeout: seconds until a connection must stand.
-    ///   - timeout: seconds for a request, where an endpoint's settings name none.
-    ///   - certificateAuthorities: a further file of certificate authorities in PEM, for tests and proxies.
+    ///   - connectTimeout: seconds in which a connection must be established.
+    ///   - timeout: seconds for a request, if an endpoint's settings name none.
+    ///   - certificateAuthorities: an additional file of certificate authorities in PEM, for tests and proxies.
     public init(
         concurrency: Int, connectTimeout: TimeInterval, timeout: TimeInterval, certificateAuthorities: String?
     ) throws(HTTPError) {
@@ -29,7 +29,7 @@ public struct AppStoreConnection: Sendable {
         SalesReportClient(http: http, settings: settings, credentials: credentials)
     }
 
-    /// - Parameter verifier: of what Apple signs in its answers.
+    /// - Parameter verifier: verifies what Apple signs in its answers.
     public func serverAPI(
         _ settings: ServerAPISettings, credentials: ServerAPICredentials, verifier: JWSVerifier
     ) -> ServerAPIClient {

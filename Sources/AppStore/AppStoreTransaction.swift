@@ -1,11 +1,11 @@
 public import Foundation
 
 /// One purchase as Apple described it: a row of `in_app` or `latest_receipt_info`, a flat iOS 6 receipt, an entry of
-/// an app receipt, or a signed transaction. What Apple words freely is kept raw.
+/// an app receipt, or a signed transaction. Fields whose values Apple may extend are kept as sent.
 public struct AppStoreTransaction: Sendable, Hashable {
     /// `transaction_id`; text, since ids of 18 digits occur.
     public var transactionID: String
-    /// `original_transaction_id`; `nil` where the proof has none.
+    /// `original_transaction_id`; `nil` if the proof has none.
     public var originalTransactionID: String?
     public var productID: String
     public var quantity: Int
@@ -30,7 +30,7 @@ public struct AppStoreTransaction: Sendable, Hashable {
     /// Stays the same for one period of a subscription, also when a restore changes the transaction's id.
     public var webOrderLineItemID: String?
     public var appAccountToken: String?
-    /// One for an Apple account and app; `verifyReceipt` does not say it.
+    /// One for each Apple account and app; `verifyReceipt` does not say it.
     public var appTransactionID: String?
     public var promotionalOfferID: String?
     public var offerCodeRefName: String?

@@ -1,8 +1,8 @@
 import CivilTime
 import Foundation
 
-/// Dates as Apple writes them. Only years 1970 to 9999 are dates here: what lies outside is a mistake, and a database
-/// would refuse it.
+/// Dates as Apple writes them. Only the years 1970 to 9999 are accepted: any other is a mistake, and a database would
+/// refuse it.
 enum AppleDate {
     /// The last millisecond of the year 9999.
     private static let latest: Int64 = 253_402_300_799_999
@@ -22,7 +22,7 @@ enum AppleDate {
         return Date(utc: bytes)
     }
 
-    /// What stands before the full stop of a decimal number; a fraction of a millisecond is dropped.
+    /// The digits before the decimal point; a fraction of a millisecond is dropped.
     private static func wholeOfDecimal(_ text: String) -> Int64? {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return nil }

@@ -3,7 +3,7 @@ public enum ServerEnvironment: String, Sendable, Hashable, CaseIterable {
     case production = "Production"
     case sandbox = "Sandbox"
 
-    /// The one that an answer of this one may point at.
+    /// The environment that an answer of this one may refer to.
     var other: ServerEnvironment {
         switch self {
         case .production: .sandbox

@@ -1,8 +1,8 @@
-/// By what App Store Connect knows who asks; all of it is from App Store Connect.
+/// The credentials of a caller of App Store Connect, which issues all of them.
 public struct AppStoreConnectCredentials: Sendable {
-    /// Of the team.
+    /// The team's issuer id.
     public var issuerID: String
-    /// Of the key.
+    /// The key's id.
     public var keyID: String
     public var key: AppStoreConnectKey
 

@@ -1,11 +1,11 @@
 import COpenSSL
 import Foundation
 
-/// The private key of an App Store Server API key, as App Store Connect gives it out once in a `.p8` file.
+/// The private key of an App Store Server API key, from the `.p8` file that App Store Connect offers only once.
 ///
-/// No description, dump or error of it shows anything of the key.
+/// Its description, its dump and its errors show nothing of the key.
 public struct AppStoreConnectKey: Sendable {
-    /// In DER form. OpenSSL's own form is made from it for each token, which is rare, so that nothing is shared.
+    /// In DER form. OpenSSL's own form is made from it for each token, which is rare, so nothing is shared.
     private let der: [UInt8]
 
     /// - Parameter file: the contents of the `.p8` file: a private key on P-256 in PEM form, without a passphrase.
@@ -42,7 +42,7 @@ public struct AppStoreConnectKey: Sendable {
         text.withUnsafeBytes { bytes in
             let buffer = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))
             defer { BIO_free(buffer) }
-            // OpenSSL would ask for a passphrase on the terminal if nobody answered.
+            // Without this callback OpenSSL would ask for a passphrase on the terminal.
             return PEM_read_bio_PrivateKey(buffer, nil, { _, _, _, _ in -1 }, nil)
         }
     }
@@ -62,7 +62,7 @@ extension AppStoreConnectKey: CustomStringConvertible, CustomDebugStringConverti
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
-/// Why a file is no key for the App Store Server API.
+/// Why a file is not a key for the App Store Server API.
 public enum AppStoreConnectKeyError: Error, Sendable, Hashable, CustomStringConvertible {
     case notPEM
     /// A certificate or a public key.
@@ -73,7 +73,7 @@ public enum AppStoreConnectKeyError: Error, Sendable, Hashable, CustomStringConv
     /// A key of another kind or curve.
     case notP256
 
-    /// To stand behind the name of the file.
+    /// A phrase to follow the name of the file.
     public var description: String {
         switch self {
         case .notPEM: "is not in PEM form: it should begin with -----BEGIN PRIVATE KEY-----"

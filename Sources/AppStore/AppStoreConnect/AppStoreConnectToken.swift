@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The token (ES256, RFC 7519) that goes along with each request, kept until it nearly ends.
+/// The token (ES256, RFC 7519) that is sent with each request, kept until shortly before it expires.
 final class AppStoreConnectToken: Sendable {
-    /// What a token opens.
+    /// What a token gives access to.
     enum Scope: Sendable {
         /// The App Store Server API of one app, which accepts less than 60 minutes.
         case app(bundleID: String)
@@ -18,7 +18,7 @@ final class AppStoreConnectToken: Sendable {
             }
         }
 
-        /// A token is no longer given out when it ends within so many seconds, so that it outlives waiting and a slow
+        /// Seconds before its end from which on a token is no longer given out, so that it outlives waiting and a slow
         /// request.
         fileprivate var margin: TimeInterval { lifetime / 5 }
 
@@ -32,7 +32,7 @@ final class AppStoreConnectToken: Sendable {
         let at: Date
     }
 
-    /// Apple refuses a token for its age or for a clock that was set meanwhile only if it is older than this.
+    /// A refused token younger than this was not refused for its age, nor for a clock that was set meanwhile.
     private static let fresh: TimeInterval = 60
 
     private let credentials: AppStoreConnectCredentials
@@ -46,7 +46,7 @@ final class AppStoreConnectToken: Sendable {
         self.date = date
     }
 
-    /// A token that is valid for some minutes at least.
+    /// Returns a token that stays valid for some minutes at least.
     func current() throws(AppStoreConnectKeyError) -> String {
         let now = date()
         return try issued.withLock { issued throws(AppStoreConnectKeyError) in
@@ -59,8 +59,8 @@ final class AppStoreConnectToken: Sendable {
         }
     }
 
-    /// Notes that Apple refused the token. Whether the next may fare better: nothing but a new one will do, and one
-    /// just made is refused for another reason than its age.
+    /// Notes that Apple refused the token. Returns whether another attempt may fare better: it may if the token is
+    /// replaced, but one just made was refused for another reason than its age.
     func discard(_ text: String) -> Bool {
         issued.withLock { token in
             guard let current = token, current.text == text else { return true }
@@ -83,7 +83,7 @@ final class AppStoreConnectToken: Sendable {
     private static func encode(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Texts and integers always encode.
+        // Strings and integers always encode.
         return Base64URL.encode((try? encoder.encode(value)) ?? Data())
     }
 

@@ -3,7 +3,7 @@ struct JSONObject: Sendable {
     private let tree: JSONTree
     private let index: Int
 
-    /// `nil` where the bytes are not one JSON object.
+    /// `nil` if the bytes are not one JSON object.
     init?(_ json: [UInt8]) {
         guard let tree = JSONTree(json) else { return nil }
         self.init(tree, at: 0)
@@ -14,10 +14,10 @@ struct JSONObject: Sendable {
         self.index = index
     }
 
-    /// Whether there is a field of this name, whatever it holds. Where there are several, the first is read.
+    /// Whether there is a field of this name, whatever it holds. If there are several, the first is read.
     func contains(_ name: StaticString) -> Bool { value(name) != nil }
 
-    /// Whether the field is there and says something, readable or not.
+    /// Whether the field is there and is not empty, readable or not.
     func says(_ name: StaticString) -> Bool {
         guard let node = value(name).map({ tree.nodes[$0] }) else { return false }
         return node.kind != .null && (node.kind != .text || !node.range.isEmpty)
@@ -26,8 +26,8 @@ struct JSONObject: Sendable {
     /// The object in the field.
     func object(_ name: StaticString) -> JSONObject? { value(name).flatMap(object) }
 
-    /// A list of Apple's, which iOS 6 answers give as one object: `nil` in place of an element that is no object, and
-    /// `nil` altogether where the field holds neither a list nor an object.
+    /// A list of Apple's, which iOS 6 answers give as one object. An element that is no object is `nil`. The whole is
+    /// `nil` if the field holds neither a list nor an object.
     func listOrOne(_ name: StaticString) -> [JSONObject?]? {
         guard let value = value(name) else { return nil }
         switch tree.nodes[value].kind {

@@ -1,27 +1,28 @@
 private import CYajl
 
-/// Notes where in a text yajl finds what.
+/// Notes where each token of a text is, as yajl finds it.
 struct JSONParsing {
-    /// How deep lists and objects may lie within each other.
+    /// How deeply lists and objects may be nested.
     private static let depthLimit = 512
     private static let quote = UInt8(ascii: "\"")
 
     private let json: UnsafeBufferPointer<UInt8>
     private var nodes: [JSONTree.Node] = []
-    /// What the names that are written with escapes mean, one after another. A name is compared often, so that it is
-    /// decoded once; yajl's question mark for half a surrogate pair stands in no name that is asked for.
+    /// The decoded forms of the names that are written with escapes, one after another. They are decoded once, as a
+    /// name is compared often. yajl writes a question mark for half a surrogate pair, but no name that is asked for has
+    /// one.
     private var decodedNames: [UInt8] = []
-    /// The lists and objects that no bracket has closed yet.
+    /// The lists and objects that are not closed yet.
     private var open: [Int] = []
     private var parser: yajl_handle?
-    /// Behind the last token.
+    /// The position after the last token.
     private var end = 0
 
     private init(_ json: UnsafeBufferPointer<UInt8>) { self.json = json }
 
-    /// What is in the text; `nil` where it is not one object, or where it is nested too deeply.
+    /// The nodes of the text; `nil` if it is not one object, or is nested too deeply.
     static func parsed(_ json: UnsafeBufferPointer<UInt8>) -> (nodes: [JSONTree.Node], decodedNames: [UInt8])? {
-        // With the names decoded behind it, half of what the places of nodes can tell.
+        // Nodes hold 32-bit positions. The decoded names follow the text, so the text may take half of that range.
         guard Int32(exactly: json.count) != nil else { return nil }
         var parsing = JSONParsing(json)
         let isParsed = withUnsafeMutablePointer(to: &parsing) { parsing in
@@ -40,8 +41,8 @@ struct JSONParsing {
         return yajl_parse(parser, json.baseAddress, json.count) == yajl_status_ok && parsing.pointee.isWhole
     }
 
-    /// Whether an object began, was closed, and is all that there is: at the end yajl waits for the rest of a text or a
-    /// number that has begun.
+    /// Whether the text is one object, begun and closed, and nothing else. At the end of the input yajl would still
+    /// wait for the rest of a text or a number.
     private var isWhole: Bool { !nodes.isEmpty && open.isEmpty && json[end...].allSatisfy(Self.isSpace) }
 
     private static func isSpace(_ byte: UInt8) -> Bool {
@@ -72,7 +73,7 @@ struct JSONParsing {
             yajl_end_array: { JSONParsing.note($0) { parsing, _ in parsing.finish() } })
     }
 
-    /// - Parameter token: notes a token, given where it ends; false to stop.
+    /// - Parameter token: notes a token, given where it ends; returns false to stop.
     private static func note(
         _ context: UnsafeMutableRawPointer?, _ token: (inout JSONParsing, Int) -> Bool
     ) -> Int32 {
@@ -104,9 +105,9 @@ extension JSONParsing {
         return true
     }
 
-    /// yajl says how long a text is once decoded; what is shorter than it was has escapes.
+    /// Notes a text. yajl says how long it is once decoded; if that is shorter than what was written, it has escapes.
     private mutating func addText(decodedLength: Int, to closingQuote: Int) -> Bool {
-        // Between two tokens stands nothing but white space, a comma or a colon.
+        // Between two tokens there is only white space, a comma or a colon.
         guard let quote = json[end..<closingQuote].firstIndex(of: Self.quote) else { return false }
         let kind: JSONTree.Node.Kind = closingQuote - 1 - (quote + 1) == decodedLength ? .text : .escapedText
         return add(kind, from: quote + 1, to: closingQuote - 1)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The values of a JSON text in the order in which they stand there, found in one pass. A value is decoded where it is
-/// read, and most of Apple's never are.
+/// The values of a JSON text in their order, found in one pass. A value is decoded when it is read, and most of Apple's
+/// never are.
 final class JSONTree: Sendable {
-    /// A value, or the name of an object's member, which stands before the member's value.
+    /// A value, or the name of an object's member, which precedes the member's value.
     struct Node: Sendable {
         enum Kind: UInt8 {
             case null, no, yes, number, text, escapedText, list, object
@@ -13,19 +13,19 @@ final class JSONTree: Sendable {
         /// The bytes of a number, or those between a text's quotes.
         let start: UInt32
         let end: UInt32
-        /// The index behind this node and all that it holds.
+        /// The index after this node and everything in it.
         var next: UInt32
 
         var range: Range<Int> { Int(start)..<Int(end) }
     }
 
     let nodes: [Node]
-    /// The text, and behind it the names that are written with escapes in it.
+    /// The text, followed by those of its names that are written with escapes, decoded.
     private let json: [UInt8]
 
-    /// `nil` where the bytes are not one JSON object in UTF-8.
+    /// `nil` if the bytes are not one JSON object in UTF-8.
     init?(_ json: [UInt8]) {
-        // yajl lets overlong forms and halves of surrogate pairs pass.
+        // yajl accepts overlong forms and halves of surrogate pairs.
         guard (try? UTF8Span(validating: json.span)) != nil,
             let parsed = json.withUnsafeBufferPointer(JSONParsing.parsed)
         else { return nil }
@@ -33,7 +33,7 @@ final class JSONTree: Sendable {
         self.json = parsed.decodedNames.isEmpty ? json : json + parsed.decodedNames
     }
 
-    /// Where the value of an object's member stands; of several with one name, the first counts.
+    /// The index of the value of an object's member; if several have the name, the first counts.
     func member(_ name: StaticString, of object: Int) -> Int? {
         let end = Int(nodes[object].next)
         return json.withUnsafeBytes { json in
@@ -46,8 +46,8 @@ final class JSONTree: Sendable {
         }
     }
 
-    /// The text of a string; `nil` for what is none, for half a surrogate pair, and for text with a NUL in it, which
-    /// no database takes.
+    /// The text of a string; `nil` if it is not a string, or holds half a surrogate pair or a NUL, which no database
+    /// takes.
     func string(at index: Int) -> String? {
         let node = nodes[index]
         switch node.kind {
@@ -56,7 +56,7 @@ final class JSONTree: Sendable {
                 String(decoding: UnsafeBufferPointer(rebasing: $0[node.range]), as: UTF8.self)
             }
         case .escapedText:
-            // yajl would put a question mark for half a surrogate pair: an id that Apple never gave.
+            // yajl would put a question mark for half a surrogate pair, which would make an id that Apple never gave.
             let quoted = json[Int(node.start) - 1...Int(node.end)]
             let text = try? JSONDecoder().decode(String.self, from: Data(quoted))
             return text?.utf8.contains(0) == true ? nil : text
@@ -64,7 +64,7 @@ final class JSONTree: Sendable {
         }
     }
 
-    /// The digits of a number: of an integer all of them, however many.
+    /// All digits of a number, however many.
     func number(at index: Int) -> String? {
         let digits = json[nodes[index].range]
         let text = String(decoding: digits, as: UTF8.self)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Reads Apple's fields whatever JSON type they come in: numbers come as strings and, in old answers, strings as
-/// numbers. A field that is missing, null, or of no use reads as nothing; none of this throws.
+/// Reads Apple's fields whatever JSON type they have: numbers come as strings and, in old answers, strings as numbers.
+/// A field that is missing, null or unusable reads as `nil`; nothing here throws.
 extension JSONObject {
-    /// The field as text; a number as its digits, a Boolean as `true` or `false`. Empty text is nothing.
+    /// The field as text; a number as its digits, a Boolean as `true` or `false`. Empty text reads as `nil`.
     func text(_ name: StaticString) -> String? {
         guard let text = scalar(name), !text.isEmpty else { return nil }
         return text
@@ -23,7 +23,7 @@ extension JSONObject {
         }
     }
 
-    /// The date in the first of the fields that holds one; the field with milliseconds should stand first.
+    /// The date in the first of the fields that holds one; name the field with milliseconds first.
     func date(_ names: StaticString...) -> Date? {
         for name in names {
             if let text = text(name), let date = AppleDate.text(text) { return date }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// How many requests may be in flight: it halves when the server is overloaded and recovers additively, as TCP does. A
-/// failure here and there, as any service has, is no sign of load: only many within a round trip are.
+/// How many requests may be in flight: halved when the server is overloaded, and raised additively afterwards, as TCP
+/// does. A few failures, which any service has, are no sign of load: only many within a round trip are.
 struct AdaptiveLimit: Sendable {
-    /// What a request told of the server's load.
+    /// What a request showed of the server's load.
     enum Sign: Sendable, Hashable {
         case served
         /// The server says so: HTTP 429 or 503.
         case overloaded
-        /// It failed, which load may have caused: another 5xx, or no answer in time.
+        /// It failed, possibly because of load: another 5xx, or no answer in time.
         case failed
-        /// Nothing of its load.
+        /// It shows nothing of the load.
         case other
 
-        /// What an answer tells that is none, by its HTTP status.
+        /// The sign that a response without an answer gives, by its HTTP status.
         init(unanswered status: Int) {
             self =
                 switch status {
@@ -28,10 +28,10 @@ struct AdaptiveLimit: Sendable {
     private var current: Double
     /// The number of the request that starts next.
     private var next = 0
-    /// Requests before this one started before the limit was last halved: what they meet is the load of before, so
-    /// that one round trip halves the limit once.
+    /// Requests with a lower number started before the limit was last halved. They show the load of that time, so one
+    /// round trip halves the limit only once.
     private var firstAfterCut = 0
-    /// Of the requests that end in the present round trip, all and those that failed.
+    /// How many requests have ended in the present round trip; `failed` counts those of them that failed.
     private var ended = 0
     private var failed = 0
 
@@ -44,14 +44,14 @@ struct AdaptiveLimit: Sendable {
     /// The most requests that may be in flight now.
     var limit: Int { Int(current) }
 
-    /// Notes the start of a request; its end is told with the number that this returns.
+    /// Notes the start of a request; returns the number to pass to `end`.
     mutating func start() -> Int {
         defer { next += 1 }
         return next
     }
 
-    /// Notes how the request with this number ended. A round trip of served requests raises the limit by a sixteenth
-    /// of the ceiling, so recovery takes 16 round trips whatever the ceiling is.
+    /// Notes how the request with this number ended. A round trip of served requests raises the limit by a sixteenth of
+    /// the ceiling, so recovery takes 16 round trips, whatever the ceiling.
     mutating func end(_ request: Int, _ sign: Sign) {
         ended += 1
         switch sign {

@@ -9,7 +9,7 @@ public struct Backoff: Sendable, Hashable {
     public var base: TimeInterval
     /// The most seconds before any attempt, unless the server names a time.
     public var cap: TimeInterval
-    /// The most seconds that a `Retry-After` is waited for; one beyond ends the attempts.
+    /// The longest `Retry-After`, in seconds, that is waited for; a longer one ends the attempts.
     public var longestRetryAfter: TimeInterval
 
     public init(
@@ -35,7 +35,7 @@ public struct Backoff: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - retryAfter: the seconds that the server asked to wait.
-    ///   - random: from 0 up to 1. With `retryAfter` it spreads what comes after that time.
+    ///   - random: from 0 up to 1. After `retryAfter` it spreads the requests that come back.
     public func step(afterAttempt attempt: Int, retryAfter: TimeInterval?, random: Double) -> Step {
         if let retryAfter, retryAfter > longestRetryAfter { return .tooLong(retryAfter) }
         guard attempt < attempts else { return .giveUp }

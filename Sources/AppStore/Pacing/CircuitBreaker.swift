@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Stops asking a server that is down. It opens when many receipts fail without one success between them, or when
-/// nearly everything has failed for a while; one receipt that the server chokes on never opens it, however often it
-/// is tried. After a while a single request probes whether the server is back.
+/// Stops asking a server that is down. It opens when many receipts fail without a success between them, or when
+/// nearly everything has failed for a while. One receipt that the server chokes on never opens it, however often it is
+/// tried. After a while a single request probes whether the server is back.
 public struct CircuitBreaker: Sendable {
     /// When the circuit opens, and for how long.
     public struct Thresholds: Sendable, Hashable {
-        /// So many receipts in a row whose request found no server.
+        /// This many receipts in a row whose request found no server.
         public var unanswered: Int
-        /// So many receipts in a row that failed in any way, also with a "not now" of Apple's.
+        /// This many receipts in a row that failed in any way, Apple's “not now” included.
         public var failed: Int
         /// The share (0…1) of the last `window` requests that found no server.
         public var share: Double
@@ -28,11 +28,11 @@ public struct CircuitBreaker: Sendable {
         }
     }
 
-    /// What a request told of the server's health.
+    /// What a request showed of the server's health.
     enum Sign: Sendable, Hashable {
-        /// It answered something of use, or refused this one request: HTTP 400, 413 …
+        /// It gave a usable answer, or refused only this request: HTTP 400, 413 …
         case up
-        /// It answered "not now", or lets nobody in: HTTP 429, 403, 21005, 21009.
+        /// It answered “not now”, or admits nobody: HTTP 429, 403, 21005, 21009.
         case busy
         /// No answer, or none of the server's own: a dead connection, a time-out, 5xx, HTML.
         case down
@@ -40,7 +40,7 @@ public struct CircuitBreaker: Sendable {
 
     private enum State {
         case closed
-        /// Nothing is sent until that time, then one request.
+        /// Nothing is sent until that time, and then one request.
         case open(until: TimeInterval)
     }
 
@@ -58,18 +58,18 @@ public struct CircuitBreaker: Sendable {
         self.thresholds = thresholds
     }
 
-    /// Whether the server counts as down: also while a probe is under way.
+    /// Whether the server counts as down, also during a probe.
     var isOpen: Bool {
         if case .open = state { true } else { false }
     }
 
-    /// Whether a request would be refused now; asking changes nothing.
+    /// Whether a request would be refused now; asking does not change the state.
     func refuses(at now: TimeInterval) -> Bool {
         if case .open(let until) = state { now < until } else { false }
     }
 
-    /// Whether a request may be sent now. Once an open circuit has cooled down, one caller may send a probe; should
-    /// it never report back, the next may after as long again.
+    /// Whether a request may be sent now. Once an open circuit has cooled down, one caller may send a probe. If it
+    /// never reports back, the next caller may after the same time again.
     mutating func admits(at now: TimeInterval) -> Bool {
         guard !refuses(at: now) else { return false }
         if isOpen { state = .open(until: now + thresholds.coolDown) }
@@ -78,8 +78,8 @@ public struct CircuitBreaker: Sendable {
 
     /// Notes how a request for the receipt with this number ended.
     ///
-    /// - Parameter isFinal: `false` where it will be sent again in a moment: what was in flight when a server went away for a
-    ///   second is no sign yet that it is down.
+    /// - Parameter isFinal: `false` if it will be sent again in a moment: requests that were in flight when a server
+    ///   went away for a second are no sign yet that it is down.
     mutating func record(_ sign: Sign, receipt: Int, isFinal: Bool = true, at now: TimeInterval) {
         remember(sign == .down)
         if sign == .up { return close() }

@@ -8,13 +8,13 @@ final class ConcurrencyGate: Sendable {
         var limit: AdaptiveLimit
         var inFlight = 0
         var nextTicket = 0
-        /// The tickets of those who wait, first come first; one that was cancelled is no longer in `waiters`.
+        /// The tickets of those who wait, in order of arrival; a cancelled one is no longer in `waiters`.
         var line: [Int] = []
         var waiters: [Int: Waiter] = [:]
-        /// Tickets that were cancelled before they stood in line.
+        /// Tickets that were cancelled before they were in line.
         var cancelled: Set<Int> = []
 
-        /// Takes those out of the line for whom there is room.
+        /// Takes out of the line as many as there is room for.
         mutating func admit() -> [Waiter] {
             var admitted: [Waiter] = []
             while inFlight < limit.limit, !line.isEmpty {
@@ -35,7 +35,7 @@ final class ConcurrencyGate: Sendable {
     /// The most requests that may be in flight now.
     var limit: Int { state.withLock { $0.limit.limit } }
 
-    /// Runs the request as soon as there is room for it. What it returns beside its result is what it told of the
+    /// Runs the request as soon as there is room for it. Beside its result, the request returns what it showed of the
     /// server's load.
     func run<Result>(
         _ request: () async throws(CancellationError) -> (Result, AdaptiveLimit.Sign)

@@ -1,17 +1,17 @@
 import Foundation
 import HTTP
 
-/// What one answer of an endpoint means, in the endpoint's own words.
+/// What one answer of an endpoint means, in terms of that endpoint.
 protocol EndpointVerdict: Sendable {
-    /// Nothing was learnt. `worthRetrying`: within this run.
+    /// Nothing was learnt. `worthRetrying` is about this run.
     static func failed(_ why: TryAgain, worthRetrying: Bool) -> Self
-    /// A setting must be mended first.
+    /// A setting must be corrected first.
     static func needsConfiguration(_ what: String) -> Self
-    /// What went wrong, where nothing was learnt.
+    /// What went wrong, if nothing was learnt.
     var failure: (why: TryAgain, worthRetrying: Bool)? { get }
 }
 
-/// One attempt at an endpoint, and all that is learnt from it: of what was asked, of the server's load and of its
+/// One attempt at an endpoint, and what is learnt from it: the meaning of the answer, and the server's load and
 /// health.
 struct Exchange<Meaning: EndpointVerdict>: Sendable {
     let verdict: Meaning
@@ -28,27 +28,28 @@ struct Exchange<Meaning: EndpointVerdict>: Sendable {
 }
 
 extension Exchange {
-    /// Judges an answer whose HTTP status says that it is none.
+    /// Judges a response whose HTTP status says that it holds no answer.
     init(unanswered response: HTTPResponse, now: Date) {
         let failed = TryAgain.http(response.status)
         let load = AdaptiveLimit.Sign(unanswered: response.status)
         switch response.status {
         case 429: self.init(.failed(failed, worthRetrying: true), load: load, health: .busy)
         case 500...599: self.init(.failed(failed, worthRetrying: true), load: load, health: .down)
-        // It refuses what this request holds: so it is up, and one client's payloads keep nobody's from being asked about.
+        // It refuses this request's content, so it is up: one client's payloads must not stop the questions about
+        // others.
         case 400, 411, 413, 414, 415, 422, 431:
             self.init(.failed(failed, worthRetrying: false), load: load, health: .up)
-        // It lets nobody in, or has moved.
+        // It admits nobody, or has moved.
         case 401, 403, 404, 407: self.init(.failed(failed, worthRetrying: false), load: load, health: .busy)
         default:
-            // 408 and 425 are the two others that ask for the same request again.
+            // 408 and 425 ask for the same request again, too.
             let worthRetrying = response.status == 408 || response.status == 425
             self.init(.failed(failed, worthRetrying: worthRetrying), load: load, health: .down)
         }
         retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
     }
 
-    /// Judges a request that brought no response; throws if that is because it was cancelled.
+    /// Judges a request that got no response; throws if it was cancelled.
     init(_ error: HTTPError) throws(CancellationError) {
         switch error {
         case .cancelled:
@@ -56,7 +57,7 @@ extension Exchange {
         case .invalidURL, .invalidRequest, .tls:
             self.init(.needsConfiguration("\(error)"), load: .other, health: .down)
         case .responseTooLarge:
-            // It is this one answer that is so large: the server is well.
+            // Only this one answer is too large: the server is well.
             self.init(.failed(.unreadable("\(error)"), worthRetrying: false), load: .other, health: .busy)
         case .timedOut:
             self.init(.failed(.noAnswer("\(error)"), worthRetrying: true), load: .failed, health: .down)

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// How time passes and how chance falls: all that pacing takes from outside, in one value, so that a test neither
-/// waits nor rolls dice.
+/// The clocks, the waiting and the random numbers of pacing: all that it takes from outside, in one value, so that
+/// tests neither wait nor depend on chance.
 public struct Pace: Sendable {
-    /// The calendar's time; only for times that Apple names (`Retry-After`).
+    /// The calendar's time, used only with times that Apple names (`Retry-After`).
     public var date: @Sendable () -> Date
     /// Seconds on a clock that never jumps.
     public var uptime: @Sendable () -> TimeInterval
-    /// Waits that many seconds, or throws as soon as the task is cancelled.
+    /// Waits this many seconds, or throws as soon as the task is cancelled.
     public var sleep: @Sendable (_ seconds: TimeInterval) async throws(CancellationError) -> Void
     /// A number from 0 up to, not including, 1.
     public var random: @Sendable () -> Double

@@ -2,16 +2,16 @@ import Foundation
 import HTTP
 import Synchronization
 
-/// A server that is asked no faster than it can bear, again where that may help, and not at all while it is down.
+/// A server that is asked no faster than it can bear, again if that may help, and not at all while it is down.
 final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
-    /// What asking came to.
+    /// The result of asking.
     enum Answer: Sendable {
         case verdict(Meaning)
         /// Nothing was sent: the server is down.
         case circuitOpen
     }
 
-    /// One thing to ask; it is asked more than once where an attempt fails.
+    /// One thing to ask; it is asked again if an attempt fails.
     struct Question {
         /// Which receipt or transaction of this run it is about.
         let number: Int
@@ -68,7 +68,7 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
                 try await pace.sleep(seconds)
             case .giveUp: return latest
             case .tooLong(let seconds):
-                // Whoever asks for that long a while answers nobody meanwhile.
+                // A server that asks for so long a wait answers nobody meanwhile.
                 state.withLock { $0.circuit.record(.down, receipt: question.number, at: pace.uptime()) }
                 return .verdict(.failed(failure.why.asking(toWait: seconds), worthRetrying: false))
             }
@@ -77,14 +77,14 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
         return latest
     }
 
-    /// Sends the question once, when it is its turn; `nil` if the circuit is open by then.
+    /// Sends the question once, when its turn comes; `nil` if the circuit is open by then.
     private func exchange(
         _ question: Question, isRetry: Bool
     ) async throws(CancellationError) -> Exchange<Meaning>? {
         guard !state.withLock({ $0.circuit.refuses(at: pace.uptime()) }) else { return nil }
         return try await gate.run { () async throws(CancellationError) -> (Exchange<Meaning>?, AdaptiveLimit.Sign) in
             try await question.limiter?.waitForTurn()
-            // It may have opened while this request stood in line.
+            // It may have opened while this request waited in line.
             guard state.withLock({ $0.circuit.admits(at: pace.uptime()) }) else { return (nil, .other) }
             let exchange = try await send(question)
             note(exchange, of: question, isRetry: isRetry)

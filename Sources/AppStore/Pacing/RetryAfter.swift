@@ -1,13 +1,13 @@
 import CivilTime
 import Foundation
 
-/// Reads `Retry-After`: seconds or an HTTP date (RFC 9110), or, as Apple's servers send it, the UNIX time in
-/// milliseconds at which to come back.
+/// Reads `Retry-After`: seconds or an HTTP date (RFC 9110), or the UNIX time in milliseconds at which to come back,
+/// which Apple's servers send.
 enum RetryAfter {
-    /// As seconds, a number from here on would be three thousand years: it is Apple's UNIX time in milliseconds.
+    /// From this number on, which would be three thousand years in seconds, it is Apple's UNIX time in milliseconds.
     private static let firstUNIXTime: Int64 = 100_000_000_000
 
-    /// How many seconds from now the value asks to wait; 0 for a moment that is past, `nil` if it can't be read.
+    /// The number of seconds from now that the value asks to wait; 0 for a past time, `nil` if it can't be read.
     static func seconds(_ value: String, now: Date) -> TimeInterval? {
         let value = value.trimmingCharacters(in: .whitespaces)
         guard let number = Int64(value) else { return httpDate(value).map { max(0, $0.timeIntervalSince(now)) } }

@@ -1,28 +1,28 @@
-/// Why Apple must be asked again: what a receipt or a transaction is worth, it did not say.
+/// Why Apple must be asked again, having not said what a receipt or a transaction is worth.
 public enum TryAgain: Sendable, Hashable {
-    /// Apple answered, but not now: 21005, 21009, 21100–21199 of `verifyReceipt`, 4040002, 5000001 … of the App Store
+    /// Apple answered “not now”: 21005, 21009, 21100–21199 of `verifyReceipt`, 4040002, 5000001 … of the App Store
     /// Server API; with the exception or message that Apple named.
     case busy(status: Int, exception: String?)
     /// A status that Apple's documentation doesn't have.
     case unknownStatus(Int, exception: String?)
-    /// Apple does not take the token by which the next page was asked for, or no longer: the caller begins anew, with the
-    /// first page.
+    /// Apple does not take, or no longer takes, the token for the next page: the caller begins anew, with the first
+    /// page.
     case pageTokenRefused(code: Int)
-    /// Apple takes the question for a wrong one: the fault is this program's, and the same question won't do better.
+    /// Apple calls the question wrong. This program is at fault, and the same question won't do better.
     case questionRefused(code: Int, meaning: String)
     /// An HTTP status other than 200.
     case http(Int)
     /// `Retry-After` asked for longer than a run waits.
     case waitTooLong(http: Int, seconds: Int)
-    /// No answer came: the sentence says what the connection died of.
+    /// No answer came; the sentence says why the connection failed.
     case noAnswer(String)
-    /// What came is not an answer of Apple's: HTML, truncated JSON; the sentence says what.
+    /// The response is not an answer of Apple's, such as HTML or truncated JSON; the sentence says what it is.
     case unreadable(String)
-    /// `verifyReceipt` calls a receipt genuine, and its answer holds none.
+    /// `verifyReceipt` calls the receipt genuine, but its answer holds none.
     case noReceipt(status: Int)
-    /// Production says the receipt is sandbox's, and sandbox that it is production's.
+    /// Production says that the receipt is sandbox's, and sandbox that it is production's.
     case noEnvironment
-    /// Production named sandbox, and sandbox is down.
+    /// Production referred to sandbox, and sandbox is down.
     case sandboxDown
 
     /// Whether Apple's servers could not be reached, or could not answer at all.
@@ -56,7 +56,7 @@ public enum TryAgain: Sendable, Hashable {
         }
     }
 
-    /// This trouble, of a server that asks to wait longer than a run does.
+    /// The reason to try again, if the server also asks to wait longer than a run does.
     func asking(toWait seconds: Double) -> TryAgain {
         guard case .http(let status) = self else { return self }
         return .waitTooLong(http: status, seconds: Int(min(seconds.rounded(.up), 1e12)))

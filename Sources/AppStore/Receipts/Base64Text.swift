@@ -9,7 +9,7 @@ enum Base64Text {
         return values
     }()
 
-    /// Whether this is the one way to write some bytes in the usual alphabet (RFC 4648, section 3.5): padded, without
+    /// Whether this is the one way to write its bytes in the usual alphabet (RFC 4648, section 3.5): padded, without
     /// line breaks, and with no bit set beyond the last byte.
     static func isCanonical(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count >= 4, text.count % 4 == 0 else { return false }
@@ -21,7 +21,7 @@ enum Base64Text {
             && spelled.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
     }
 
-    /// Whether it is a letter or digit: what both alphabets have.
+    /// Whether it is a letter or digit, which both alphabets have.
     static func isAlphanumeric(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -31,8 +31,8 @@ enum Base64Text {
         }
     }
 
-    /// - Throws: `notBase64` with the first byte that can't be. Blanks alone are not skipped: they are what is left
-    ///   of a `+` that was decoded once too often.
+    /// - Throws: `notBase64` with the first byte that is not base64. Blanks alone are not skipped: they remain of a `+`
+    ///   that was decoded once too often.
     static func decoded(_ text: [UInt8]) throws(ReceiptError) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(text.count / 4 * 3 + 3)
@@ -61,7 +61,7 @@ enum Base64Text {
         return decoded
     }
 
-    /// Appends what groups of four characters spell, as long as there is nothing else; the position behind them.
+    /// Appends what full groups of four characters encode, up to anything else; returns the position after them.
     private static func appendGroups(of text: [UInt8], from start: Int, to decoded: inout [UInt8]) -> Int {
         let values = values
         var position = start
@@ -77,7 +77,7 @@ enum Base64Text {
         return position
     }
 
-    /// The position behind white space that holds a line break, or the position itself at padding.
+    /// The position after white space that holds a line break, or the same position if padding is there.
     private static func skippedLineBreak(_ text: [UInt8], at start: Int) throws(ReceiptError) -> Int {
         if text[start] == UInt8(ascii: "=") { return start }
         let end = text[start...].firstIndex { !isSpace($0) } ?? text.count

@@ -9,9 +9,9 @@ public enum ReceiptError: Error, Sendable, Hashable, CustomStringConvertible {
     case notPKCS7
     /// A PKCS#7 container or property list whose end is missing.
     case truncated
-    /// A container that can be read and that holds no receipt of Apple's.
+    /// A readable container that holds no receipt of Apple's.
     case notApples(String)
-    /// The receipt's content breaks its format at this byte of it.
+    /// The content of the receipt breaks its format at this byte.
     case payloadMalformed(position: Int)
     /// None of the forms that Apple's proofs have.
     case unknownForm

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A proof as a client uploaded it, freed from what clients wrap around it, and its form recognised.
+/// A proof as a client uploaded it, with its wrapping removed and its form recognised.
 public enum ReceiptText: Sendable, Hashable {
     /// A PKCS#7 container.
     case appReceipt([UInt8])
@@ -13,14 +13,15 @@ public enum ReceiptText: Sendable, Hashable {
 
     /// Many times the largest receipt known.
     public static let sizeLimit = 16 << 20
-    /// How many layers of quotes, objects and base64 are taken off.
+    /// How many layers of quotes, objects and base64 are removed.
     private static let layerLimit = 6
 
-    /// Recognises binary receipts, base64 in either alphabet with or without padding and line breaks, JWS, and JSON;
-    /// in quotes, as a JSON string, or in the object that Unity's purchasing library puts around a receipt, StoreKit or
-    /// Apple's servers around what they sign, or an app around its question to `verifyReceipt`.
+    /// Recognises binary receipts, base64 in either alphabet with or without padding and line breaks, JWS, and JSON.
+    /// Each may be in quotes, in a JSON string, or in an object: the one of Unity's purchasing library around a
+    /// receipt, of StoreKit or Apple's servers around what they sign, or of an app around its question to
+    /// `verifyReceipt`.
     ///
-    /// - Throws: `empty`, `tooLarge`, `notBase64`, `notPKCS7` where base64 holds something else, or `unknownForm`.
+    /// - Throws: `empty`, `tooLarge`, `notBase64`, `notPKCS7` if base64 holds something else, or `unknownForm`.
     public init(_ uploaded: some Collection<UInt8>) throws(ReceiptError) {
         guard uploaded.count <= Self.sizeLimit else { throw .tooLarge(limit: Self.sizeLimit) }
         var bytes = Array(uploaded)
@@ -37,8 +38,8 @@ public enum ReceiptText: Sendable, Hashable {
 }
 
 extension ReceiptText {
-    /// Whether a text is an app receipt in base64 as it would be written anew: in the usual alphabet, with its padding and
-    /// nothing else, and the beginning of a PKCS#7 container. Most uploads are, and need not be decoded for it.
+    /// Whether a text is an app receipt in canonical base64: in the usual alphabet, with its padding and nothing else,
+    /// and with the beginning of a PKCS#7 container. Most uploads are, and need not be decoded to tell.
     package static func isPlainAppReceipt(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -50,7 +51,7 @@ extension ReceiptText {
     }
 }
 
-/// One look at uploaded bytes: their form, or what they are wrapped around.
+/// One look at uploaded bytes: their form, or the bytes that they wrap.
 private enum Layer {
     case form(ReceiptText)
     case wrapped([UInt8])
@@ -69,7 +70,7 @@ private enum Layer {
         }
     }
 
-    /// Without white space at both ends, a byte order mark, or zeros behind a C string.
+    /// The bytes without surrounding white space, a byte order mark, or the zeros after a C string.
     private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let start = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
@@ -85,7 +86,7 @@ private enum Layer {
     }
 
     private static func object(_ text: [UInt8]) throws(ReceiptError) -> Layer {
-        // An object that was escaped to stand in a JSON string, and lost the string's quotes.
+        // An object that was escaped for a JSON string, and then lost the string's quotes.
         if text.dropFirst().first == UInt8(ascii: "\\") {
             let quote = [UInt8(ascii: "\"")]
             guard let string = try? JSONDecoder().decode(String.self, from: Data(quote + text + quote)) else {
@@ -128,7 +129,7 @@ private enum Layer {
 /// A JSON object that was uploaded.
 private struct UploadedObject: Decodable {
     enum Key: String, CodingKey {
-        /// Unity's, beside `Store` and `TransactionID`.
+        /// The field of Unity's object, beside `Store` and `TransactionID`.
         case payload = "Payload"
         /// What Apple sends to an app's server: a notification of version 2.
         case signedPayload

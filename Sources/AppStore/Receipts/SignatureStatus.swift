@@ -1,10 +1,10 @@
 /// What is known of a proof's signature.
 public enum SignatureStatus: Sendable, Hashable {
-    /// Apple, or whom the user named, signed exactly this.
+    /// Apple, or a signer whom the user trusts, signed exactly this.
     case valid
     /// There is a signature, and it is wrong.
     case invalid(String)
-    /// The signature is right, and nothing shows that Apple made it.
+    /// The signature is right, but nothing shows that Apple made it.
     case untrusted(String)
     /// There is no signature.
     case absent

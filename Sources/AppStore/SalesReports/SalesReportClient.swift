@@ -4,15 +4,15 @@ public import HTTP
 /// Fetches Apple's sales reports from App Store Connect: the daily Summary Sales report of a vendor
 /// (https://developer.apple.com/documentation/appstoreconnectapi/get-v1-salesreports).
 public struct SalesReportClient: Sendable {
-    /// What asking for the report of a day came to. No text holds anything of the token or the key.
+    /// The result of asking for the report of a day. No text holds anything of the token or the key.
     public enum Outcome: Sendable, Hashable {
-        /// The report, compressed as gzip does.
+        /// The report, compressed with gzip.
         case report(Data)
-        /// Apple has none: nothing was sold on that day, or it is not ready yet.
+        /// Apple has no report: nothing was sold on that day, or it is not ready yet.
         case notThere
-        /// Nothing was learnt: ask again, this night's attempts are used up.
+        /// Nothing was learnt, and this night's attempts are used up: ask again.
         case tryAgain(TryAgain)
-        /// Asking again won't help until somebody mends the setting that the sentence names.
+        /// Asking again won't help until somebody corrects the setting that the sentence names.
         case needsConfiguration(String)
         /// Nothing was sent: Apple is down.
         case notTried
@@ -27,14 +27,14 @@ public struct SalesReportClient: Sendable {
     /// - Parameters:
     ///   - http: sends the requests.
     ///   - credentials: a key of the team whose role is Admin, Finance or Sales.
-    ///   - pace: the clock, the waiting and the chance.
+    ///   - pace: the clocks, the waiting and the random numbers.
     public init(
         http: HTTPClient, settings: SalesReportSettings, credentials: AppStoreConnectCredentials, pace: Pace = .real
     ) {
         self.settings = settings
         self.credentials = credentials
         token = AppStoreConnectToken(credentials, for: .team, date: pace.date)
-        // A report takes the time that it takes, and there are thirty at most: one after the other is fast enough.
+        // There are thirty reports at most, so one after the other is fast enough.
         server = PacedEndpoint(
             concurrency: 1, retries: settings.retries, circuit: CircuitBreaker.Thresholds(), http: http, pace: pace)
     }

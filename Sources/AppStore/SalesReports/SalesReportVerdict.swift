@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
 
-/// What one answer to the question for a sales report means.
+/// What one answer to the request for a sales report means.
 enum SalesReportVerdict: Sendable, Hashable {
     case report(Data)
     case notThere
@@ -22,8 +22,8 @@ extension SalesReportVerdict: EndpointVerdict {
 }
 
 extension Exchange where Meaning == SalesReportVerdict {
-    /// Judges a response. Only what App Store Connect itself says is believed: a page of something on the way is asked
-    /// again.
+    /// Judges a response. Only what App Store Connect itself says is believed: if an intermediary answered, Apple is
+    /// asked again.
     init(salesReport response: HTTPResponse, now: Date) {
         let refusal = AppStoreConnectRefusal(response.body)
         switch (response.status, refusal) {
@@ -47,10 +47,10 @@ extension Exchange where Meaning == SalesReportVerdict {
 /// (https://developer.apple.com/documentation/appstoreconnectapi/errorresponse).
 private struct AppStoreConnectRefusal {
     let code: String
-    /// What Apple says of it, to stand behind a sentence; empty where it says nothing.
+    /// What Apple says of it, to follow a sentence; empty if it says nothing.
     let detail: String
 
-    /// `nil` where the body is not such an object.
+    /// `nil` if the body is not such an object.
     init?(_ body: Data) {
         guard let first = try? JSONDecoder().decode(Answer.self, from: body).errors.first else { return nil }
         code = first.code

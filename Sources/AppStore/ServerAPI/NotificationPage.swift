@@ -6,7 +6,7 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     public struct Entry: Sendable, Hashable {
         /// As it was sent.
         public var payload: String
-        /// With the signed transaction as it was sent.
+        /// The notification, with the signed transaction as it was sent.
         public var notification: AppStoreNotification
         /// Apple's words on each attempt, such as `SUCCESS`, `TIMED_OUT`, in the order of the answer.
         public var attempts: [Attempt]
@@ -18,10 +18,10 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     }
 
     public var entries: [Entry]
-    /// Entries that are not Apple's, or not of this app and environment: none of them hides the others, nor the pages
-    /// behind.
+    /// Entries that are not Apple's, or not of this app and environment. None of them hides the others, nor the pages
+    /// that follow.
     public var unverified: [UnverifiedPayload]
-    /// What these are about, as it was sent, in the same order; empty where nothing was.
+    /// The payloads of `unverified` as sent, in the same order; an entry without one has an empty text.
     public var unverifiedPayloads: [String]
     public var environment: ServerEnvironment
     public var hasMore: Bool
@@ -30,15 +30,15 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     public var continuation: String? { paginationToken }
 }
 
-/// Which notifications are asked for.
+/// Which notifications to ask for.
 public struct NotificationQuery: Sendable, Hashable {
     /// Apple keeps 180 days, and 30 in sandbox.
     public var start: Date
     public var end: Date
-    /// Of this type alone, such as `ONE_TIME_CHARGE`.
+    /// Only of this type, such as `ONE_TIME_CHARGE`.
     public var type: String?
     public var subtype: String?
-    /// Of this transaction's customer alone; not together with a type.
+    /// Only of this transaction's customer; can't be combined with a type.
     public var transactionID: String?
     /// Only those that never reached the server.
     public var onlyFailures: Bool
@@ -60,7 +60,7 @@ public struct NotificationQuery: Sendable, Hashable {
         let fields = Fields(
             startDate: Self.milliseconds(start), endDate: Self.milliseconds(end), notificationType: type,
             notificationSubtype: subtype, transactionId: transactionID, onlyFailures: onlyFailures ? true : nil)
-        // Texts, integers and Booleans always encode.
+        // Strings, integers and Booleans always encode.
         return (try? JSONEncoder().encode(fields)) ?? Data()
     }
 
@@ -77,7 +77,7 @@ public struct NotificationQuery: Sendable, Hashable {
 }
 
 extension ServerAPIClient {
-    /// Get Notification History of one environment. Where Apple no longer takes a page's token the sequence ends with
+    /// Get Notification History of one environment. If Apple no longer takes a page's token, the sequence ends with
     /// `tryAgain(.pageTokenRefused)`: the caller begins anew.
     public func notificationHistory(
         _ query: NotificationQuery, in environment: ServerEnvironment
@@ -89,7 +89,7 @@ extension ServerAPIClient {
 
     /// One page of Get Notification History.
     ///
-    /// - Parameter token: `paginationToken` of the page before, which was asked for with the same query.
+    /// - Parameter token: `paginationToken` of the previous page, which was asked for with the same query.
     public func notificationPage(
         _ query: NotificationQuery, after token: String? = nil, in environment: ServerEnvironment
     ) async throws(CancellationError) -> ServerAPIOutcome<NotificationPage> {
@@ -122,17 +122,17 @@ extension NotificationPage {
     private struct Body: Decodable {
         let hasMore: Bool
         let paginationToken: String?
-        /// Left out where there is none.
+        /// Left out if there is none.
         let notificationHistory: [Item]?
     }
 
-    /// An entry, which no other suffers from, whatever it holds.
+    /// An entry. Whatever it holds, the others are still decoded.
     private struct Item: Decodable {
         enum Key: CodingKey {
             case signedPayload, sendAttempts
         }
 
-        /// Empty where there is none.
+        /// Empty if there is none.
         let signedPayload: String
         let attempts: [Attempt]
 

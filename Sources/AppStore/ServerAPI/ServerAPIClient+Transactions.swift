@@ -23,12 +23,12 @@ extension ServerAPIClient {
         }
     }
 
-    /// Get Transaction History (version 2): all that the customer of this transaction ever bought in the app, finished
-    /// consumables, refunded and revoked ones too, the oldest change first.
+    /// Get Transaction History (version 2): everything that the customer of this transaction ever bought in the app,
+    /// including finished consumables, refunded and revoked ones, the oldest change first.
     ///
     /// - Parameters:
     ///   - transactionID: any one of the customer's transactions.
-    ///   - revision: that of the last page which is known already.
+    ///   - revision: the revision of the last page that is known already.
     public func history(
         ofCustomerWith transactionID: String, after revision: String? = nil, in environment: ServerEnvironment? = nil
     ) -> ServerAPIPages<TransactionPage> {
@@ -42,7 +42,7 @@ extension ServerAPIClient {
         ofCustomerWith transactionID: String, after revision: String? = nil, in environment: ServerEnvironment? = nil
     ) async throws(CancellationError) -> ServerAPIOutcome<TransactionPage> {
         guard ServerAPIRequest.isIdentifier(transactionID) else { return .notFound(.invalidTransactionID) }
-        // Only in ascending order does the last revision stand for all that is known.
+        // Only in ascending order does the last revision stand for everything that is known.
         let request = ServerAPIRequest(
             .history, path: "/inApps/v2/history/\(transactionID)",
             query: [("revision", revision), ("sort", "ASCENDING")])
@@ -69,7 +69,7 @@ extension ServerAPIClient {
         try await orderProofs(orderID).map { $0.map(\.transaction) }
     }
 
-    /// Look Up Order ID, with what was answered as it was sent.
+    /// Look Up Order ID, with the answer as it was sent.
     public func orderProofs(
         _ orderID: String
     ) async throws(CancellationError) -> ServerAPIOutcome<[TransactionProof]> {
@@ -86,7 +86,7 @@ extension ServerAPIClient {
     }
 }
 
-/// A transaction that Apple signed, as it says and as it was sent.
+/// A transaction that Apple signed, decoded and as it was sent.
 public struct TransactionProof: Sendable, Hashable {
     public let transaction: SignedTransaction
     /// The JWS: a proof, like one that a client uploads.

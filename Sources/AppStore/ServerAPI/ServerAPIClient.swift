@@ -4,9 +4,9 @@ public import HTTP
 /// Asks the App Store Server API about one app's transactions, no faster than Apple allows, and not at all while Apple
 /// is down. What Apple signed in its answers is verified before it is used.
 ///
-/// Ids of production and sandbox are separate number spaces, and who has an id seldom knows from which it is: where no
-/// environment is named, production is asked first, and sandbox if production doesn't know the id, or doesn't know the
-/// app, as it was never released.
+/// Production and sandbox number transactions separately, and whoever has an id seldom knows which it is from. So if no
+/// environment is named, production is asked first, and then sandbox if production doesn't know the id, or doesn't know
+/// the app, as it was never released.
 public struct ServerAPIClient: Sendable {
     private let production: ServerAPIEndpoint
     private let sandbox: ServerAPIEndpoint
@@ -16,8 +16,8 @@ public struct ServerAPIClient: Sendable {
 
     /// - Parameters:
     ///   - http: sends the requests; it should allow `settings.concurrency` of them at once to one server.
-    ///   - verifier: may be shared by the clients of all apps, and should be, for it remembers chains.
-    ///   - pace: the clock, the waiting and the chance.
+    ///   - verifier: best shared by the clients of all apps, for it remembers chains.
+    ///   - pace: the clocks, the waiting and the random numbers.
     public init(
         http: HTTPClient, settings: ServerAPISettings = ServerAPISettings(), credentials: ServerAPICredentials,
         verifier: JWSVerifier, pace: Pace = .real
@@ -34,16 +34,16 @@ public struct ServerAPIClient: Sendable {
     /// Whether Apple's production counts as down, so that nothing is sent but a probe now and then.
     public var isCircuitOpen: Bool { production.isCircuitOpen }
 
-    /// What was asked so far of an environment.
+    /// What was asked of an environment so far.
     public func statistics(of environment: ServerEnvironment) -> EndpointStatistics {
         endpoint(environment).statistics
     }
 
-    /// Asks, and reads the answer of whichever environment knows.
+    /// Asks, and reads the answer of whichever environment knows the id.
     ///
     /// - Parameters:
     ///   - environment: the only one to ask; `nil` for production and then sandbox.
-    ///   - read: makes something of a body, verifying what is signed in it.
+    ///   - read: decodes a body, verifying what is signed in it.
     func ask<Value: Sendable>(
         _ request: ServerAPIRequest, in environment: ServerEnvironment?,
         read: (Data, ServerAPIReader) throws -> Value
@@ -55,11 +55,11 @@ public struct ServerAPIClient: Sendable {
         let second = try await sandbox.ask(request, number: number)
         switch (answer, second) {
         case (_, .circuitOpen): return .tryAgain(.sandboxDown)
-        // Production knows the app and its key: it is production's word that there is no such id.
+        // Production knows the app and its key, so it is production that says that there is no such id.
         case (.verdict(.notFound), .verdict(.unauthorized)), (.verdict(.unknownApp), .verdict(.unauthorized)):
             return outcome(of: answer, from: first, read)
-        // Of an app that was never released it refuses every key. It has been seen to refuse good ones for a moment, and then
-        // it is not sandbox's word that there is no such id.
+        // Production refuses every key of an app that was never released. It has also been seen to refuse good keys for
+        // a moment, and then sandbox's answer does not mean that there is no such id.
         case (.verdict(.unauthorized), .verdict(.notFound)):
             let again = try await first.ask(request, number: number)
             guard case .verdict(.unauthorized) = again else { return outcome(of: again, from: first, read) }
@@ -106,7 +106,7 @@ public struct ServerAPIClient: Sendable {
         """
     }
 
-    /// Apple answers the same for each of these.
+    /// Apple gives the same answer for each of these.
     private var refused: String {
         """
         Apple refuses the App Store Server API key \(credentials.access.keyID) for \(credentials.bundleID) (HTTP status 401): \

@@ -1,4 +1,4 @@
-/// Who asks the App Store Server API, for which app.
+/// The credentials for the App Store Server API, and the app to ask about.
 public struct ServerAPICredentials: Sendable {
     public var access: AppStoreConnectCredentials
     public var bundleID: String

@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
 
-/// One environment of the App Store Server API for one app, with the pacing that belongs to it alone.
+/// One environment of the App Store Server API for one app, with its own pacing.
 final class ServerAPIEndpoint: Sendable {
     let environment: ServerEnvironment
     private let url: String
@@ -32,8 +32,8 @@ final class ServerAPIEndpoint: Sendable {
 
     var statistics: EndpointStatistics { server.statistics }
 
-    /// Asks until there is an answer, the attempts are used up, or the endpoint turns out to be down. Where Apple
-    /// refuses a token that may have grown too old, it is asked once more with a new one.
+    /// Asks until there is an answer, the attempts are used up, or the endpoint turns out to be down. If Apple refuses
+    /// a token that may have grown too old, asks once more with a new one.
     func ask(
         _ request: ServerAPIRequest, number: Int
     ) async throws(CancellationError) -> PacedEndpoint<ServerAPIVerdict>.Answer {

@@ -1,14 +1,14 @@
-/// What asking the App Store Server API came to. No text in it holds anything of a payload, the token or the key.
+/// The result of asking the App Store Server API. No text in it holds anything of a payload, the token or the key.
 public enum ServerAPIOutcome<Value: Sendable>: Sendable {
-    /// Apple's answer, all of whose signatures hold.
+    /// Apple's answer; all its signatures are right.
     case found(Value)
-    /// Apple knows none, in neither environment. A purchase of the last hours may yet be found on a later night.
+    /// Apple knows none, in either environment. A purchase of the last hours may yet be found on a later night.
     case notFound(ServerAPIAbsence)
-    /// Apple answered with something that is not signed as it must be; nothing of the answer is used.
+    /// Apple's answer holds something that is not signed as it must be; none of the answer is used.
     case unverified(UnverifiedPayload)
-    /// Nothing was learnt: ask again, tonight's attempts are used up.
+    /// Nothing was learnt, and tonight's attempts are used up: ask again.
     case tryAgain(TryAgain)
-    /// Asking again won't help until somebody mends the setting that the sentence names.
+    /// Asking again won't help until somebody corrects the setting that the sentence names.
     case needsConfiguration(String)
     /// Nothing was sent: the circuit is open, as Apple is down.
     case notTried
@@ -22,7 +22,7 @@ extension ServerAPIOutcome {
         if case .found(let value) = self { value } else { nil }
     }
 
-    /// The same outcome with another value in the place of what was found.
+    /// The same outcome with another value in place of what was found.
     public func map<Other: Sendable>(_ transform: (Value) -> Other) -> ServerAPIOutcome<Other> {
         switch self {
         case .found(let value): .found(transform(value))
@@ -37,12 +37,12 @@ extension ServerAPIOutcome {
 
 /// What Apple does not know, by its error codes.
 public enum ServerAPIAbsence: Int, Error, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    /// The id is none of the App Store's, whatever its environment.
+    /// The id is not one of the App Store's, in either environment.
     case invalidTransactionID = 4_000_006
     case account = 4_040_001
     case originalTransactionID = 4_040_005
     case transactionID = 4_040_010
-    /// Look Up Order ID answered status 1: the order id is none, or another app's.
+    /// Look Up Order ID answered status 1: there is no such order id, or it is another app's.
     case orderID = 1
 
     public var description: String {
@@ -56,9 +56,9 @@ public enum ServerAPIAbsence: Int, Error, Sendable, Hashable, CaseIterable, Cust
     }
 }
 
-/// A signed payload in an answer that is not accepted.
+/// A signed payload of an answer that is not accepted.
 public struct UnverifiedPayload: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Where it stands in the answer, such as `signedTransactions[3]`.
+    /// Its position in the answer, such as `signedTransactions[3]`.
     public let place: String
     public let error: JWSError
 

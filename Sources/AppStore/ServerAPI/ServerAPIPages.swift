@@ -1,14 +1,14 @@
 /// A part of a longer answer.
 public protocol ServerAPIPage: Sendable {
-    /// Which environment answered; later pages are asked of the same.
+    /// The environment that answered; later pages are asked of the same.
     var environment: ServerEnvironment { get }
     /// Whether Apple has another page.
     var hasMore: Bool { get }
-    /// What to ask the next page with (`revision`, `paginationToken`).
+    /// The value to ask for the next page with (`revision`, `paginationToken`).
     var continuation: String? { get }
 }
 
-/// The pages of a longer answer, each asked for when it is wanted, so that one is in memory at a time.
+/// The pages of a longer answer, each asked for when it is wanted, so that only one is in memory at a time.
 ///
 /// The sequence ends with the last page, or with the first outcome that is not a page.
 public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
@@ -35,7 +35,7 @@ public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
         private var after: String?
         private var environment: ServerEnvironment?
         private var isAtEnd = false
-        /// By hash: pages may be many.
+        /// Hashes only, as there may be many pages.
         private var asked: Set<Int> = []
         private let fetch: Fetch
 
@@ -54,7 +54,7 @@ public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
                 isAtEnd = true
                 return outcome
             }
-            // Otherwise the same page, or several in turn, would be asked for for ever.
+            // Otherwise the same page, or several in turn, would be asked for endlessly.
             asked.insert(after.hashValue)
             guard let continuation = page.continuation, !asked.contains(Optional(continuation).hashValue) else {
                 isAtEnd = true

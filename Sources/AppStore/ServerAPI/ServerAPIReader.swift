@@ -14,7 +14,7 @@ struct ServerAPIReader: Sendable {
             environments: [environment == .production ? .production : .sandbox])
     }
 
-    /// What reading came to.
+    /// The result of reading.
     func outcome<Value: Sendable>(_ read: () throws -> Value) -> ServerAPIOutcome<Value> {
         do {
             return .found(try read())
@@ -61,9 +61,10 @@ struct ServerAPIReader: Sendable {
         }
     }
 
-    /// Those of a list that are Apple's and this app's, and what is wrong with the others.
+    /// Separates the entries of a list that are Apple's and this app's from the others, and says what is wrong with
+    /// those.
     ///
-    /// - Throws: where none is: then it is no answer at all.
+    /// - Throws: if all entries are wrong: then it is not an answer at all.
     func split(
         _ list: [String]?
     ) throws(UnverifiedPayload) -> SplitTransactions {
@@ -93,14 +94,14 @@ struct ServerAPIReader: Sendable {
     }
 }
 
-/// The transactions of a list that are Apple's, each as it was sent, and what is wrong with the others.
+/// The transactions of a list that are Apple's, each also as it was sent, and what is wrong with the others.
 struct SplitTransactions {
     var transactions: [SignedTransaction] = []
     var proofs: [String] = []
     var unverified: [UnverifiedPayload] = []
 }
 
-/// An answer that is JSON and yet not what Apple documents.
+/// An answer that is JSON, but not what Apple documents.
 struct UnreadableAnswer: Error {
     let text: String
 }

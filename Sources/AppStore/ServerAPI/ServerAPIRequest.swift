@@ -1,11 +1,11 @@
 import Foundation
 
-/// One thing to ask the App Store Server API for.
+/// One request to the App Store Server API.
 struct ServerAPIRequest: Sendable {
     let operation: ServerAPIOperation
-    /// Behind the address of the environment, percent-encoded.
+    /// What follows the address of the environment, percent-encoded.
     let path: String
-    /// With it the request is a POST.
+    /// If there is one, the request is a POST.
     let body: Data?
 
     init(_ operation: ServerAPIOperation, path: String, query: [(name: String, value: String?)] = [], body: Data? = nil)
@@ -16,7 +16,7 @@ struct ServerAPIRequest: Sendable {
         self.body = body
     }
 
-    /// Whether a text can be an id of Apple's. What can't be is never put into an address.
+    /// Whether a text can be an id of Apple's. Other texts are never put into a URL.
     static func isIdentifier(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isPlain)
     }
@@ -28,7 +28,7 @@ struct ServerAPIRequest: Sendable {
 
     private static func hexadecimal(_ digit: UInt8) -> String { String(digit, radix: 16, uppercase: true) }
 
-    /// Letters, digits, `-` and `_` of ASCII.
+    /// Whether it is a letter, a digit, `-` or `_` of ASCII.
     private static func isPlain(_ character: UInt8) -> Bool {
         switch character {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -38,7 +38,7 @@ public struct ServerAPILimits: Sendable, Hashable {
     public var orderLookup: Double
     public var refundHistory: Double
     public var notificationHistory: Double
-    /// Sandbox's part of production's.
+    /// Sandbox's limits as a share of production's.
     public var sandboxShare: Double
 
     public init(
@@ -69,7 +69,7 @@ public struct ServerAPILimits: Sendable, Hashable {
     }
 }
 
-/// What the App Store Server API is asked for; each has a rate limit of its own.
+/// The operations of the App Store Server API; each has a rate limit of its own.
 enum ServerAPIOperation: Sendable, Hashable, CaseIterable {
     case transactionInfo, history, subscriptionStatuses, orderLookup, refundHistory, notificationHistory
 }

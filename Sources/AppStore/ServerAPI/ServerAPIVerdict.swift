@@ -6,12 +6,12 @@ enum ServerAPIVerdict: Sendable, Hashable {
     /// HTTP status 200, with this body.
     case answered(Data)
     case notFound(ServerAPIAbsence)
-    /// HTTP status 401, which comes for wrong keys, and from production for an app that was never released.
+    /// HTTP status 401, which wrong keys get, and from production every key of an app that was never released.
     case unauthorized
     /// Apple knows no app with the bundle id that the token names.
     case unknownApp
     case needsConfiguration(String)
-    /// Nothing was learnt. `worthRetrying`: within this run.
+    /// Nothing was learnt. `worthRetrying` is about this run.
     case failed(TryAgain, worthRetrying: Bool)
 }
 
@@ -36,7 +36,7 @@ extension Exchange where Meaning == ServerAPIVerdict {
         }
     }
 
-    /// - Parameter failure: what the body says; `nil` where it is not Apple's.
+    /// - Parameter failure: what the body says; `nil` if the body is not Apple's.
     private init(_ failure: ServerAPIFailure?, in response: HTTPResponse, now: Date) {
         guard let failure else {
             self.init(unanswered: response, now: now)
@@ -55,13 +55,13 @@ extension Exchange where Meaning == ServerAPIVerdict {
     }
 }
 
-/// The body of an answer that is an error: `{"errorCode": 4040010, "errorMessage": "Transaction id not found."}`.
+/// The body of an error answer: `{"errorCode": 4040010, "errorMessage": "Transaction id not found."}`.
 struct ServerAPIFailure {
     private let operation: ServerAPIOperation
     private let code: Int
     private let message: String?
 
-    /// `nil` where the body is not such an object.
+    /// `nil` if the body is not such an object.
     init?(_ body: Data, of operation: ServerAPIOperation) {
         guard let fields = try? JSONDecoder().decode(Fields.self, from: body) else { return nil }
         self.operation = operation
@@ -86,14 +86,14 @@ struct ServerAPIFailure {
         case 4_040_002, 4_040_004, 4_040_006, 5_000_001, 4_290_000:
             .failed(.busy(status: code, exception: message), worthRetrying: true)
         case 5_000_000:
-            // Apple says that the same request won't do better now; it says nothing of the transaction.
+            // Apple says that the same request won't do better now, which says nothing about the transaction.
             .failed(.busy(status: code, exception: message), worthRetrying: false)
         default:
             undocumented
         }
     }
 
-    /// What only Get Notification History answers, or means otherwise there.
+    /// Codes that only Get Notification History answers, or that mean something else there.
     private var refusalOfNotifications: TryAgain? {
         switch code {
         case 4_000_006, 4_000_014, 4_000_017: .pageTokenRefused(code: code)
@@ -117,7 +117,7 @@ struct ServerAPIFailure {
 
         private enum Key: CodingKey { case errorCode, errorMessage }
 
-        /// The code may come as text, as Apple's numbers do elsewhere.
+        /// Decodes the code, which may come as text, as Apple's numbers do elsewhere.
         init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: Key.self)
             errorMessage = try? fields.decode(String.self, forKey: .errorMessage)

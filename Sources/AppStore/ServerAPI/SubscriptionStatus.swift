@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where one subscription of a customer stands.
+/// The state of one subscription of a customer.
 public struct SubscriptionStatus: Sendable, Hashable {
     public var groupID: String?
     public var originalTransactionID: String?

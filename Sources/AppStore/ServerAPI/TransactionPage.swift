@@ -5,11 +5,11 @@ public struct TransactionPage: ServerAPIPage, Hashable {
     public var transactions: [SignedTransaction]
     /// Each of them as it was sent: a proof, like one that a client uploads.
     public var proofs: [String]
-    /// Entries that are not Apple's, or not of this app and environment: one of them must not hide the others.
+    /// Entries that are not Apple's, or not of this app and environment. They must not hide the others.
     public var unverified: [UnverifiedPayload]
     public var environment: ServerEnvironment
     public var hasMore: Bool
-    /// Of the last page it can be kept, to ask on another day for what has changed since.
+    /// Keep that of the last page, to ask on another day for what has changed since.
     public var revision: String?
 
     public var continuation: String? { revision }
@@ -26,7 +26,7 @@ public struct TransactionPage: ServerAPIPage, Hashable {
         self.revision = revision
     }
 
-    /// - Throws: `UnverifiedPayload` where nothing of it is Apple's, or where it is not the JSON that Apple documents.
+    /// - Throws: `UnverifiedPayload` if nothing of it is Apple's, `DecodingError` if it is not what Apple documents.
     init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
         let found = try reader.split(answer.signedTransactions)
@@ -38,7 +38,7 @@ public struct TransactionPage: ServerAPIPage, Hashable {
     private struct Body: Decodable {
         let hasMore: Bool
         let revision: String?
-        /// Left out where there is none.
+        /// Left out if there is none.
         let signedTransactions: [String]?
     }
 }

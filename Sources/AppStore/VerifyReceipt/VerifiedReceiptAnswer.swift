@@ -2,7 +2,7 @@ public import Foundation
 
 /// What `verifyReceipt` said of a genuine receipt.
 public struct VerifiedReceiptAnswer: Sendable, Hashable {
-    /// As sent: `Production`, `Sandbox`; where an iOS 6 answer has none, that of the endpoint that answered.
+    /// As sent: `Production`, `Sandbox`; if an iOS 6 answer has none, that of the endpoint that answered.
     public var environment: String
     /// `bundle_id`, or `bid` of an iOS 6 receipt.
     public var bundleID: String?
@@ -12,13 +12,13 @@ public struct VerifiedReceiptAnswer: Sendable, Hashable {
     public var receiptCreationDate: Date?
     /// When Apple answered, by Apple's clock.
     public var requestDate: Date?
-    /// The union of `in_app` and `latest_receipt_info` by transaction id, in the order of the answer: neither list
+    /// The union of `in_app` and `latest_receipt_info` by transaction id, in the order of the answer; neither list
     /// contains the other.
     public var transactions: [AppStoreTransaction]
     public var pendingRenewals: [PendingRenewal]
-    /// An iOS 6 style receipt, which is one transaction.
+    /// Whether it is an iOS 6 style receipt, which is one transaction.
     public var isFlat: Bool
-    /// What could not be read, a sentence each that names the row and the field; the rest is used.
+    /// What could not be read, a sentence for each that names the row and the field; the rest is used.
     public var unusableRows: [String]
 
     public init(environment: String, transactions: [AppStoreTransaction] = []) {
@@ -30,17 +30,17 @@ public struct VerifiedReceiptAnswer: Sendable, Hashable {
     }
 }
 
-/// How a subscription will go on: an entry of `pending_renewal_info`, or the like of an iOS 6 answer. Values are raw.
+/// How a subscription will go on: an entry of `pending_renewal_info`, or the same fields of an iOS 6 answer, as sent.
 public struct PendingRenewal: Sendable, Hashable {
     public var originalTransactionID: String?
     public var productID: String?
-    /// The product that the next period will be of.
+    /// The product of the next period.
     public var autoRenewProductID: String?
     /// `1` it will renew, `0` the customer turned that off.
     public var autoRenewStatus: String?
     /// Why it expired, `1` to `5`.
     public var expirationIntent: String?
-    /// Apple is still trying to collect the money.
+    /// Whether Apple is still trying to collect the money.
     public var isInBillingRetryPeriod: Bool
     public var gracePeriodExpiresDate: Date?
 

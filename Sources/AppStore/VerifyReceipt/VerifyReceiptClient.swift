@@ -10,7 +10,7 @@ public struct VerifyReceiptClient: Sendable {
 
     /// - Parameters:
     ///   - http: sends the requests; it should allow `settings.concurrency` of them at once to one server.
-    ///   - pace: the clock, the waiting and the chance.
+    ///   - pace: the clocks, the waiting and the random numbers.
     public init(http: HTTPClient, settings: VerifyReceiptSettings = VerifyReceiptSettings(), pace: Pace = .real) {
         production = VerifyReceiptEndpoint(.production, at: settings.production, settings, http: http, pace: pace)
         sandbox = VerifyReceiptEndpoint(.sandbox, at: settings.sandbox, settings, http: http, pace: pace)
@@ -55,7 +55,7 @@ public struct VerifyReceiptClient: Sendable {
         }
     }
 
-    /// Sandbox points back at production (21008). Asked once more; if production points at sandbox again, neither is
+    /// Asks production once more, as sandbox referred to it (21008). If production refers to sandbox again, neither is
     /// believed tonight.
     private func askProductionAgain(
         _ question: VerifyReceiptQuestion

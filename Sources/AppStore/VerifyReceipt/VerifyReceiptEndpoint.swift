@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
 
-/// One of the two addresses of `verifyReceipt`, with the pacing that belongs to it alone.
+/// One of the two addresses of `verifyReceipt`, with its own pacing.
 final class VerifyReceiptEndpoint: Sendable {
     private let environment: ServerEnvironment
     private let url: String

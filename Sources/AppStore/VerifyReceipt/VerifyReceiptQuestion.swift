@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is asked of an endpoint: one receipt, in the JSON that `verifyReceipt` takes.
+/// A question about one receipt, in the JSON that `verifyReceipt` takes.
 struct VerifyReceiptQuestion: Sendable {
     let body: Data
     let hasSecret: Bool
@@ -27,7 +27,7 @@ struct VerifyReceiptQuestion: Sendable {
 }
 
 extension Data {
-    /// Appends a JSON string. A receipt, in base64, is copied as it is.
+    /// Appends a JSON string. A receipt, which is in base64, is copied as it is.
     fileprivate mutating func append(json text: String) {
         var text = text
         append(UInt8(ascii: "\""))

@@ -5,7 +5,7 @@ enum VerifyReceiptVerdict: Sendable, Hashable {
     case settled(VerifyReceiptOutcome)
     /// 21007 from production, 21008 from sandbox.
     case otherEnvironment
-    /// Nothing was learnt. `worthRetrying`: within this run.
+    /// Nothing was learnt. `worthRetrying` is about this run.
     case failed(TryAgain, worthRetrying: Bool)
 
     /// The verdict on a body that came with HTTP status 200. `endpoint` is the environment that was asked,
@@ -44,8 +44,7 @@ enum VerifyReceiptVerdict: Sendable, Hashable {
         }
     }
 
-    /// Apple's own trouble. Only where Apple says that a retry is of no use, in 21100–21199, is it taken for the
-    /// receipt's.
+    /// Trouble at Apple's. It is blamed on the receipt only if Apple says, with 21100–21199, that a retry is of no use.
     private static func internalError(_ status: Int, of answer: AnswerBody) -> VerifyReceiptVerdict {
         if status >= 21100, answer.isRetryable == false { return .settled(.malformedOrOutage(status: status)) }
         return .failed(
@@ -67,7 +66,7 @@ enum VerifyReceiptVerdict: Sendable, Hashable {
         body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body
     }
 
-    /// What the body is, without a word of it.
+    /// What kind of body it is, without a word of its content.
     private static func describe(_ body: Data) -> String {
         switch body.first(where: { $0 > 0x20 }) {
         case nil: "it is empty"

@@ -1,8 +1,8 @@
 import Foundation
 
 extension AppReceipt {
-    /// `Production` or `Sandbox`, as `verifyReceipt` would say it; `Xcode` for a receipt that Xcode made, and what
-    /// the receipt calls itself otherwise. Nothing where it doesn't say its type: then nobody knows.
+    /// `Production` or `Sandbox`, as `verifyReceipt` would say it; `Xcode` for a receipt that Xcode made; otherwise the
+    /// receipt's own word. `nil` if the receipt doesn't say its type: then nobody knows.
     public var environment: String? {
         switch receiptType {
         case "Production", "ProductionVPP": "Production"
@@ -13,7 +13,7 @@ extension AppReceipt {
 
     /// The receipt in the shape of the answer that `verifyReceipt` gives for it.
     ///
-    /// An entry that can't be a transaction is named in `unusableRows`. Where the receipt doesn't say its type, the
+    /// Entries that can't be a transaction are listed in `unusableRows`. If the receipt doesn't say its type, the
     /// answer's environment is empty, which is neither of Apple's.
     public var answer: VerifiedReceiptAnswer {
         var answer = VerifiedReceiptAnswer(environment: environment ?? "")
@@ -39,7 +39,7 @@ extension InAppPurchase {
         }
         guard let productID, !productID.isEmpty else { return .failure(RowFlaw(text: "product_id is missing")) }
         guard let purchaseDate else { return .failure(RowFlaw(text: "purchase_date is missing")) }
-        // Every product that can be bought in numbers comes with a quantity; without one it is one.
+        // Every product that can be bought in numbers comes with a quantity, so a missing one means 1.
         var transaction = AppStoreTransaction(
             transactionID: transactionID, originalTransactionID: originalTransactionID, productID: productID,
             quantity: Int(quantity ?? 1), purchaseDate: purchaseDate)
@@ -48,14 +48,14 @@ extension InAppPurchase {
         transaction.cancellationDate = cancellationDate
         transaction.isTrialPeriod = isTrialPeriod ?? false
         transaction.isInIntroOfferPeriod = isInIntroOfferPeriod ?? false
-        // What is no subscription has a 0 here.
+        // For what is not a subscription, this is 0.
         transaction.webOrderLineItemID = webOrderLineItemID.flatMap { $0 == 0 ? nil : String($0) }
         transaction.promotionalOfferID = promotionalOfferID
         transaction.productType = productTypeName
         return .success(transaction)
     }
 
-    /// The kind of product in the words of signed transactions; a number that has none stays a number.
+    /// The kind of product as signed transactions name it; an unknown number stays a number.
     private var productTypeName: String? {
         switch productType {
         case nil: nil

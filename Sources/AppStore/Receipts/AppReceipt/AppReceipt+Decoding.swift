@@ -1,7 +1,7 @@
 extension AppReceipt {
     /// Decodes the payload of an app receipt: a set of attributes, each a type, a version and a value.
     ///
-    /// - Throws: `payloadMalformed` with the byte of the payload, also where bytes follow the set.
+    /// - Throws: `payloadMalformed` with the byte of the payload, also if bytes follow the set.
     init(payload: [UInt8]) throws(ReceiptError) {
         do throws(BERError) {
             var receipt = AppReceipt()

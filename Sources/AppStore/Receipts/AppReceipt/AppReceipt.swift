@@ -1,28 +1,28 @@
 public import Foundation
 
-/// What an app receipt says; nobody has vouched for it before its signature was verified.
+/// The content of an app receipt, which nothing vouches for until its signature is verified.
 public struct AppReceipt: Sendable, Hashable {
     /// As written: `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`, `Xcode`.
     public var receiptType: String?
     /// The app's id in the store; 0 in the sandbox.
     public var appID: Int64?
     public var bundleID: String?
-    /// The bundle id's octets with tag and length, as they enter into `sha1Hash`.
+    /// The bundle id's octets with tag and length, as they are hashed for `sha1Hash`.
     public var bundleIDOctets: [UInt8] = []
     public var applicationVersion: String?
     public var opaqueValue: [UInt8] = []
     /// Over the device's identifier, the opaque value and the bundle id's octets.
     public var sha1Hash: [UInt8] = []
-    /// When the receipt was made, and its chain of certificates must have been valid.
+    /// When the receipt was made. Its chain of certificates must have been valid then.
     public var creationDate: Date?
     public var downloadID: Int64?
     public var versionExternalIdentifier: Int64?
     public var originalPurchaseDate: Date?
     public var originalApplicationVersion: String?
     public var expirationDate: Date?
-    /// In the receipt's order, which is not that of time.
+    /// In the receipt's order, which is not chronological.
     public var purchases: [InAppPurchase] = []
-    /// Attributes of which Apple says nothing, by number; the values' octets in the receipt's order.
+    /// Attributes that Apple does not document, by number; the values' octets in the receipt's order.
     public var unknownAttributes: [Int64: [[UInt8]]] = [:]
 
     public init() {}

@@ -1,29 +1,29 @@
 import Foundation
 
-/// What came of checking an app receipt.
+/// The result of checking an app receipt.
 public struct CheckedAppReceipt: Sendable, Hashable {
     public let signature: SignatureStatus
-    /// What the receipt says, decoded from the very octets that were signed where the signature is `valid`; or why
-    /// that can't be read, and then the signature is never `valid`.
+    /// The content of the receipt, or why it can't be read. If the signature is `valid`, it was decoded from the very
+    /// octets that were signed; if it can't be read, the signature is never `valid`.
     public let contents: Result<AppReceipt, ReceiptError>
 }
 
-/// Checks app receipts against Apple's root certificates, without asking anyone.
+/// Checks app receipts against Apple's root certificates, offline.
 ///
-/// A receipt is valid whose one signature is right, whose signer has a chain to a root that held when the receipt was
-/// made, and whose signer and intermediate bear Apple's markers. None of Apple's chains up to 2023 is valid any more,
-/// so only the receipt's own date can be asked; that it is signed, too, makes it good enough.
+/// A receipt is valid if its one signature is right, its signer's chain to a root held when the receipt was made, and
+/// signer and intermediate bear Apple's markers. None of Apple's chains up to 2023 is valid any more, so only the
+/// receipt's own date can be used, which is good enough as it is signed, too.
 public struct AppReceiptVerifier: Sendable {
     private let chains: ChainVerifier
 
-    /// - Parameter roots: in which a chain must end. A receipt signed by a root itself, as Xcode's are, is valid too.
+    /// - Parameter roots: where a chain must end. A receipt signed by a root itself, as Xcode's are, is valid too.
     public init(roots: TrustRoots = .apple) {
         chains = ChainVerifier(roots: roots, requirements: .appReceipt)
     }
 
     /// Checks a receipt in its binary form.
     ///
-    /// - Throws: where there is no PKCS#7 container to check: `empty`, `notPKCS7`, `truncated`, `notApples`.
+    /// - Throws: if there is no PKCS#7 container to check: `empty`, `notPKCS7`, `truncated`, `notApples`.
     public func check(_ bytes: [UInt8]) throws(ReceiptError) -> CheckedAppReceipt {
         guard !bytes.isEmpty else { throw .empty }
         let container = try SignedContainer(bytes)
@@ -55,7 +55,7 @@ public struct AppReceiptVerifier: Sendable {
         }
     }
 
-    /// A receipt whose contents nobody has signed.
+    /// A receipt whose contents are not signed.
     private static func unproven(
         _ container: borrowing SignedContainer, _ signature: SignatureStatus
     ) throws(ReceiptError) -> CheckedAppReceipt {

@@ -10,7 +10,7 @@ extension AppleDate {
         return civil.addingTimeInterval(-offset)
     }
 
-    /// Seconds east of UTC, from what stands behind the seconds. A fraction of a second is dropped.
+    /// Seconds east of UTC, from the text after the seconds. A fraction of a second is dropped.
     private static func offset(_ bytes: ArraySlice<UInt8>) -> Double? {
         var zone = bytes
         if zone.first == UInt8(ascii: ".") {

@@ -1,7 +1,7 @@
-/// Reads ASN.1 elements one after another from bytes that nobody vouches for.
+/// Reads ASN.1 elements one after another from untrusted bytes.
 ///
-/// Accepts what Apple and Xcode write, which is BER: lengths of any form up to four bytes, indefinite ones too, and
-/// strings in segments. Never reads outside its bytes, and never calls itself: nesting costs no stack.
+/// Accepts the BER that Apple and Xcode write: lengths of any form up to four bytes, also indefinite ones, and
+/// strings in segments. It never reads outside its bytes, and never recurses, so nesting costs no stack.
 struct BERReader {
     /// More open indefinite lengths, or levels of string segments, than any real receipt has.
     static let depthLimit = 16
@@ -9,7 +9,7 @@ struct BERReader {
     private let bytes: [UInt8]
     private(set) var position: Int
     private let end: Int
-    /// Where to say that something is wrong, if these bytes were put together from segments.
+    /// The position for errors, if these bytes were put together from segments.
     private let segmentsPosition: Int?
 
     init(_ bytes: [UInt8]) {
@@ -51,12 +51,12 @@ struct BERReader {
         return element
     }
 
-    /// A reader of what the element holds.
+    /// A reader of the element's content.
     func inside(_ element: BERElement) -> BERReader {
         BERReader(bytes, element.content, segmentsPosition: segmentsPosition)
     }
 
-    /// A reader of an octet string's octets, which may stand in segments.
+    /// A reader of an octet string's octets, which may be in segments.
     func octets(of element: BERElement) throws(BERError) -> BERReader {
         switch element.tag {
         case BERTag.octetString: return inside(element)
@@ -65,7 +65,7 @@ struct BERReader {
         }
     }
 
-    /// That the bytes break the format at this position.
+    /// An error that says that the bytes break the format at this position.
     func malformed(at position: Int) -> BERError {
         BERError(position: segmentsPosition ?? position, isTruncated: false)
     }
@@ -116,7 +116,7 @@ struct BERReader {
         return Header(tag: tag, length: length, end: headerEnd)
     }
 
-    /// Where the content ends that goes up to its end-of-contents octets, and where the next element begins.
+    /// Finds where content ends that is closed by end-of-contents octets, and where the next element begins.
     private func endOfIndefinite(from start: Int) throws(BERError) -> (contentEnd: Int, next: Int) {
         var open = 1
         var place = start
@@ -134,7 +134,7 @@ struct BERReader {
     }
 }
 
-/// One element: its tag, and where it and its content stand.
+/// One element: its tag, and the positions of it and its content.
 struct BERElement {
     let tag: UInt8
     let start: Int

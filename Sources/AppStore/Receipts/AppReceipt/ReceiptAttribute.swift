@@ -1,6 +1,6 @@
 import Foundation
 
-/// One attribute of a receipt's payload, or of an entry in it: both are sets of these.
+/// One attribute of a receipt's payload, or of an entry in it; both are sets of attributes.
 struct ReceiptAttribute {
     let type: Int64
     /// The value's octets, not read yet.
@@ -8,8 +8,8 @@ struct ReceiptAttribute {
 
     var octets: [UInt8] { Array(value.rest) }
 
-    /// More than stand in any real set: of purchases that say what they are, a receipt of the largest size that is taken holds
-    /// fewer. Of empty ones it holds a million, which take hundreds of megabytes to remember.
+    /// More than any real set has: a receipt of the largest accepted size holds fewer purchases with content. It could
+    /// hold a million empty ones, which would take hundreds of megabytes to remember.
     static let most = 100_000
 
     /// Reads a set of attributes that ends where the reader's bytes end.

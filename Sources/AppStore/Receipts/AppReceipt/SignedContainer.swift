@@ -2,7 +2,7 @@ import COpenSSL
 
 /// A PKCS#7 container with signed data, as OpenSSL reads it.
 struct SignedContainer: ~Copyable {
-    /// What came of verifying a container's only signature.
+    /// The result of verifying a container's only signature.
     enum Signature {
         /// Exactly these octets were signed by the key of the certificate `signer`.
         case right(content: [UInt8], signer: Certificate, certificates: [Certificate])
@@ -10,12 +10,12 @@ struct SignedContainer: ~Copyable {
         case absent
     }
 
-    /// More algorithms than any real container names: Apple's name one. For each, OpenSSL adds a digest to a chain that it
-    /// builds in quadratic time and reads by calling itself, so that some ten thousand would end the program.
+    /// More algorithms than any real container names: Apple's name one. For each, OpenSSL adds a digest to a chain,
+    /// which it builds in quadratic time and reads recursively, so some ten thousand would end the program.
     static let digestLimit = 8
 
     private let handle: OpaquePointer
-    /// `false` also where what they are can't be read.
+    /// `false` also if they can't be read.
     private let namesFewDigests: Bool
 
     /// - Throws: `notPKCS7` or `truncated`. What follows the container is ignored.
@@ -35,7 +35,7 @@ struct SignedContainer: ~Copyable {
         CMS_ContentInfo_free(handle)
     }
 
-    /// What the container holds, signed or not, for those who only want to look.
+    /// The container's content, signed or not, for callers that only want to look.
     var unverifiedContent: [UInt8]? {
         guard let content = CMS_get0_content(handle), let octets = content.pointee else { return nil }
         let length = Int(ASN1_STRING_length(octets))
@@ -84,7 +84,7 @@ struct SignedContainer: ~Copyable {
         return "the signature is wrong (\(String(cString: text)))"
     }
 
-    /// The octets of the container alone.
+    /// The octets of the container, without what follows it.
     private static func container(_ bytes: [UInt8]) throws(ReceiptError) -> ArraySlice<UInt8> {
         guard begins(bytes) else { throw .notPKCS7 }
         var reader = BERReader(bytes)
@@ -96,7 +96,7 @@ struct SignedContainer: ~Copyable {
         return bytes[..<reader.position]
     }
 
-    /// Whether the set of digest algorithms, which stands behind the version of the signed data (RFC 5652, 5.1), is small.
+    /// Whether there are few digest algorithms, whose set follows the version of the signed data (RFC 5652, 5.1).
     private static func namesFewDigests(_ bytes: [UInt8]) throws(BERError) -> Bool {
         var reader = BERReader(bytes)
         var information = reader.inside(try reader.next(BERTag.sequence))
@@ -109,7 +109,7 @@ struct SignedContainer: ~Copyable {
         return algorithms.isAtEnd
     }
 
-    /// Whether the bytes begin like PKCS#7 with signed data: a sequence, and in it that object identifier.
+    /// Whether the bytes begin like PKCS#7 with signed data: a sequence that begins with that object identifier.
     static func begins(_ bytes: [UInt8]) -> Bool {
         let signedData: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
         guard bytes.count > 2, bytes[0] == BERTag.sequence else { return false }

@@ -1,4 +1,4 @@
-/// Certificates of Apple's that iOS 6 style receipts leave out, in base64. They are not trusted for being here: they
+/// Certificates of Apple's that iOS 6 style receipts leave out, in base64. Being here does not make them trusted: they
 /// are of use only because Apple Root CA signed them.
 enum AppleIntermediateCertificates {
     /// Apple iTunes Store Certification Authority, 2009 to 2016, which signed for receipts of version 2.

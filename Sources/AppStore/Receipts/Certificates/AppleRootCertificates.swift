@@ -6,7 +6,7 @@
 enum AppleRootCertificates {
     static let all = [appleIncRoot, appleRootG2, appleRootG3]
 
-    /// Apple Root CA, 2006 to 2035: every app receipt ends in it.
+    /// Apple Root CA, 2006 to 2035: the root of every app receipt.
     static let appleIncRoot = """
         MIIEuzCCA6OgAwIBAgIBAjANBgkqhkiG9w0BAQUFADBiMQswCQYDVQQGEwJVUzETMBEGA1UEChMKQXBwbGUgSW5jLjEmMCQGA1UE
         CxMdQXBwbGUgQ2VydGlmaWNhdGlvbiBBdXRob3JpdHkxFjAUBgNVBAMTDUFwcGxlIFJvb3QgQ0EwHhcNMDYwNDI1MjE0MDM2WhcN
@@ -51,7 +51,7 @@ enum AppleRootCertificates {
         tbwPF+E=
         """
 
-    /// Apple Root CA - G3, 2014 to 2039: every signed transaction ends in it.
+    /// Apple Root CA - G3, 2014 to 2039: the root of every signed transaction.
     static let appleRootG3 = """
         MIICQzCCAcmgAwIBAgIILcX8iNLFS5UwCgYIKoZIzj0EAwMwZzEbMBkGA1UEAwwSQXBwbGUgUm9vdCBDQSAtIEczMSYwJAYDVQQL
         DB1BcHBsZSBDZXJ0aWZpY2F0aW9uIEF1dGhvcml0eTETMBEGA1UECgwKQXBwbGUgSW5jLjELMAkGA1UEBhMCVVMwHhcNMTQwNDMw

@@ -3,14 +3,14 @@ import Foundation
 
 /// An X.509 certificate.
 final class Certificate: Sendable {
-    /// Safe to share: OpenSSL counts its references atomically and fills in what it computes late under a lock of the
-    /// certificate's own; nothing here changes it.
+    /// Safe to share: OpenSSL counts references atomically and computes cached fields under a lock of the certificate's
+    /// own; nothing here changes it.
     nonisolated(unsafe) let handle: OpaquePointer
     let derBytes: [UInt8]
-    /// From `notBefore` up to, as OpenSSL counts, and not including `notAfter`.
+    /// From `notBefore` up to, but as OpenSSL counts not including, `notAfter`.
     let validity: Range<Date>
 
-    /// - Throws: where the bytes are anything but one certificate in DER form.
+    /// - Throws: if the bytes are anything but one certificate in DER form.
     convenience init(der bytes: [UInt8]) throws(MalformedCertificate) {
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var position = buffer.baseAddress
@@ -24,12 +24,12 @@ final class Certificate: Sendable {
         try self.init(taking: parsed)
     }
 
-    /// Takes over the reference that `handle` counts for.
+    /// Takes over the reference that `handle` holds.
     init(taking handle: OpaquePointer) throws(MalformedCertificate) {
         guard let from = Self.date(X509_get0_notBefore(handle)), let until = Self.date(X509_get0_notAfter(handle)),
             from <= until
         else {
-            // What was never whole has no deinit.
+            // An instance that was never fully initialised has no deinit.
             X509_free(handle)
             throw MalformedCertificate("has no readable period of validity")
         }
@@ -38,7 +38,7 @@ final class Certificate: Sendable {
         validity = from..<until
     }
 
-    /// Shares a certificate that another owner has; `nil` where it can't be read.
+    /// Shares a certificate that another owner has; `nil` if it can't be read.
     convenience init?(retaining handle: OpaquePointer) {
         X509_up_ref(handle)
         try? self.init(taking: handle)
@@ -48,18 +48,18 @@ final class Certificate: Sendable {
         X509_free(handle)
     }
 
-    /// What a person knows it by: the common name, or else the whole subject on one line.
+    /// The name to show people: the common name, or else the whole subject on one line.
     var name: String { Self.commonName(X509_get_subject_name(handle)) }
 
-    /// The common name of who signed it, or else the whole of its name.
+    /// The issuer's common name, or else its whole name.
     var issuerName: String { Self.commonName(X509_get_issuer_name(handle)) }
 
-    /// The public key, which lives as long as this certificate; `nil` where OpenSSL doesn't know its kind.
+    /// The public key, which lives as long as this certificate; `nil` if OpenSSL doesn't know its kind.
     var publicKey: OpaquePointer? {
         X509_get0_pubkey(handle)
     }
 
-    /// Issued by itself, as roots are.
+    /// Whether it was issued by itself, as roots are.
     var isSelfIssued: Bool {
         X509_get_extension_flags(handle) & UInt32(EXFLAG_SI) != 0
     }
@@ -96,9 +96,9 @@ final class Certificate: Sendable {
     }
 }
 
-/// Bytes that were meant to be a certificate.
+/// Why bytes are not a certificate.
 public struct MalformedCertificate: Error, Hashable, CustomStringConvertible {
-    /// What is wrong, to stand behind the name of the file: “is not one certificate in DER form”.
+    /// What is wrong, a phrase to follow the name of the file: “is not one certificate in DER form”.
     public let description: String
 
     init(_ description: String) {

@@ -1,14 +1,14 @@
 import COpenSSL
 import Foundation
 
-/// What certificates of a chain must have, beyond what X.509 asks.
+/// What the certificates of a chain must have, beyond what X.509 requires.
 struct ChainRequirements: Sendable, Hashable {
     /// Object identifier of an extension that the leaf must have.
     var leafMarker: String?
     /// Object identifier of an extension that the certificate above the leaf must have.
     var intermediateMarker: String?
-    /// Asks `intermediateMarker` only below Apple's roots. Whoever names a root of their own for app receipts may
-    /// have made their chain by what Apple documents of these: a marker of the leaf alone.
+    /// Requires `intermediateMarker` only below Apple's roots. A user's own root for app receipts may have a chain made
+    /// by Apple's documentation of these, which names a marker of the leaf alone.
     var exemptsAddedRoots = false
     /// Accepts certificates signed over SHA-1, as Apple's were for app receipts until 2023.
     var allowsSHA1: Bool
@@ -25,20 +25,20 @@ struct ChainRequirements: Sendable, Hashable {
         leafMarker: receiptSigning, intermediateMarker: developerRelations, allowsSHA1: false)
 }
 
-/// A chain that held.
+/// A chain that was verified.
 struct VerifiedChain: Sendable {
     /// The certificate whose key signed.
     let leaf: Certificate
-    /// In which of our roots the chain ended.
+    /// Which of our roots the chain ends in.
     let rootName: String
-    /// When every certificate of the chain is valid: at any time within, the chain holds.
+    /// The time in which all certificates of the chain are valid, and so the chain.
     let validity: Range<Date>
 }
 
 enum CertificateChain {
-    /// Finds a chain from the leaf to one of the roots that holds at `date`.
+    /// Finds a chain from the leaf to one of the roots that is valid at `date`.
     ///
-    /// A leaf that is itself one of the roots is trusted for what it is: markers are not asked of it.
+    /// A leaf that is itself one of the roots is trusted as it is, without markers.
     static func verify(
         leaf: Certificate, intermediates: [Certificate], roots: TrustRoots, at date: Date,
         requirements: ChainRequirements
@@ -56,7 +56,7 @@ enum CertificateChain {
             throw .refused(certificate: leaf.name, "OpenSSL can't begin")
         }
         set(context, date: date, allowsSHA1: requirements.allowsSHA1)
-        // OpenSSL was lent the certificates and the store, and counts no reference of its own.
+        // OpenSSL only borrows the certificates and the store, and counts no reference of its own.
         let isVerified = withExtendedLifetime((intermediates, roots)) { X509_verify_cert(context) == 1 }
         guard isVerified else { throw error(of: context, leaf: leaf, at: date) }
         return try verified(leaf, chain(of: context), requirements)
@@ -66,7 +66,7 @@ enum CertificateChain {
         let parameters = X509_STORE_CTX_get0_param(context)
         X509_VERIFY_PARAM_set_time(parameters, time_t(date.timeIntervalSince1970.rounded(.down)))
         X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_ANY)
-        // Level 1 refuses SHA-1; level 0 leaves the choice of algorithms to who trusts the root.
+        // Level 1 refuses SHA-1; level 0 leaves the choice of algorithms to whoever trusts the root.
         X509_VERIFY_PARAM_set_auth_level(parameters, allowsSHA1 ? 0 : 1)
     }
 

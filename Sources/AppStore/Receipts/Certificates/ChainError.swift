@@ -6,9 +6,9 @@ public enum ChainError: Error, Hashable, CustomStringConvertible {
     case expired(certificate: String, at: Date)
     /// A certificate's validity began after that time.
     case notYetValid(certificate: String, at: Date)
-    /// The chain ends in none of our roots; `issuer` is who signed the last certificate that was found.
+    /// The chain ends in none of our roots; `issuer` signed the last certificate that was found.
     case untrustedRoot(issuer: String)
-    /// The extension that Apple marks such certificates with is not there.
+    /// The extension by which Apple marks such certificates is missing.
     case missingMarker(String, certificate: String)
     /// A certificate was not signed by the key of the next one.
     case badSignature(certificate: String)

@@ -2,13 +2,13 @@ import Foundation
 import Synchronization
 
 /// Verifies chains to one set of roots and remembers those that held, for that is the slow part: three signatures
-/// where a receipt has one, and the same few certificates in all of them.
+/// where a receipt has one. All receipts share the same few certificates.
 final class ChainVerifier: Sendable {
     private let roots: TrustRoots
     private let requirements: ChainRequirements
     private let capacity: Int
-    /// By the certificates themselves, not by a digest. Chains that failed are not kept: whoever sends junk fills
-    /// nothing.
+    /// Keyed by the certificates themselves, not by a digest. Chains that failed are not kept, so whoever sends junk
+    /// fills nothing.
     private let known = Mutex<[Key: VerifiedChain]>([:])
 
     /// - Parameter capacity: how many chains are remembered; Apple has used fewer than ten.
@@ -18,8 +18,8 @@ final class ChainVerifier: Sendable {
         self.capacity = capacity
     }
 
-    /// The chain from the leaf over any of the intermediates to a root, which holds at `date`. Certificates are in
-    /// DER form; a root among the intermediates is of no use and does no harm.
+    /// Finds a chain that holds at the date, from the leaf over any of the intermediates to a root. Certificates are in
+    /// DER form; a root among the intermediates is ignored.
     func verify(
         leaf: [UInt8], intermediates: [[UInt8]], at date: Date
     ) throws(ChainError) -> VerifiedChain {
@@ -29,7 +29,7 @@ final class ChainVerifier: Sendable {
             leaf: try Self.certificate(leaf), intermediates: try Self.certificates(intermediates), key: key, at: date)
     }
 
-    /// The same for certificates that were read already.
+    /// Does the same for certificates that were read already.
     func verify(
         leaf: Certificate, intermediates: [Certificate], at date: Date
     ) throws(ChainError) -> VerifiedChain {
@@ -55,7 +55,7 @@ final class ChainVerifier: Sendable {
         return chain
     }
 
-    /// Hashes its octets at once, where an array would hash one by one.
+    /// Hashes its octets at once; an array would hash them one by one.
     private struct Key: Hashable {
         let octets: [UInt8]
 
@@ -64,7 +64,7 @@ final class ChainVerifier: Sendable {
         }
     }
 
-    /// The certificates one behind another, each behind its length, so that no two lists give one key.
+    /// The certificates concatenated, each after its length, so that no two lists give the same key.
     private static func key(_ leaf: [UInt8], _ intermediates: [[UInt8]]) -> Key {
         var key: [UInt8] = []
         key.reserveCapacity(leaf.count + intermediates.reduce(0) { $0 + $1.count + 4 } + 4)

@@ -1,14 +1,14 @@
 import COpenSSL
 import Foundation
 
-/// The certificates in which a chain must end: Apple's own, and those that a user names besides.
+/// The certificates in which a chain must end: Apple's own, and those that a user adds.
 public struct TrustRoots: Sendable {
     let certificates: [Certificate]
     let store: TrustStore
 
     /// Apple Inc. Root CA, Apple Root CA - G2 and G3.
     public static let apple = TrustRoots(AppleRootCertificates.all.map(Self.compiledIn))
-    /// None: for those who trust only what they add.
+    /// No roots, to begin with if only added ones are trusted.
     public static let none = TrustRoots([])
 
     init(_ certificates: [Certificate]) {
@@ -16,8 +16,8 @@ public struct TrustRoots: Sendable {
         store = TrustStore(certificates)
     }
 
-    /// These roots and the certificates of a file, in PEM form (any number) or DER form (one). A certificate that is
-    /// no root is trusted as one: a chain may end in it.
+    /// These roots and the certificates of a file, in PEM form (any number) or DER form (one). Each becomes a root,
+    /// even if it is not self-signed: a chain may end in it.
     public func adding(contentsOf file: some Collection<UInt8>) throws(MalformedCertificate) -> TrustRoots {
         let bytes = Array(file)
         if let further = try Self.pemCertificates(bytes) { return TrustRoots(certificates + further) }
@@ -53,7 +53,7 @@ public struct TrustRoots: Sendable {
     }
 }
 
-/// An OpenSSL store that holds certificates to end in.
+/// An OpenSSL store of the certificates in which a chain may end.
 final class TrustStore: Sendable {
     /// Safe to share: OpenSSL reads a store under the store's own lock, and it is filled before it is shared.
     nonisolated(unsafe) let handle: OpaquePointer
@@ -62,7 +62,7 @@ final class TrustStore: Sendable {
         guard let handle = X509_STORE_new() else { fatalError("OpenSSL has no memory for a certificate store") }
         self.handle = handle
         for certificate in certificates { X509_STORE_add_cert(handle, certificate.handle) }
-        // Only then may a chain end in a certificate that isn't self-signed, and only in one of these.
+        // With this flag a chain may also end in a certificate that isn't self-signed, but only in one of these.
         if !certificates.allSatisfy(\.isSelfIssued) {
             X509_STORE_set_flags(handle, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         }

@@ -1,9 +1,9 @@
 import Foundation
 
 extension InspectedReceipt {
-    /// What a JWS holds and whether its signature is Apple's, for any app and in both of Apple's environments.
+    /// Reads a JWS and checks whether its signature is Apple's, for any app and in both of Apple's environments.
     ///
-    /// - Throws: where its payload can't be read.
+    /// - Throws: if its payload can't be read.
     init(jws text: String, by verifier: JWSVerifier) throws(ReceiptError) {
         let object = try Self.payload(of: text)
         switch SignedKind(object) {
@@ -37,7 +37,7 @@ extension InspectedReceipt {
         }
     }
 
-    /// - Parameter verify: verifies the very text that the payload was read from
+    /// - Parameter verify: verifies the very text that the payload was read from.
     private init(
         _ format: Format, _ content: SignedKind, _ payload: some SignedPayload,
         verify: () throws(JWSError) -> Void
@@ -67,7 +67,7 @@ extension InspectedReceipt {
         applicationVersion = transaction.applicationVersion
     }
 
-    /// What a notification carries, a JWS of its own.
+    /// What a notification carries, which is a JWS of its own.
     private mutating func carried<Payload: SignedPayload>(_ jws: String?) -> Payload? {
         guard let jws else { return nil }
         do {
@@ -99,7 +99,7 @@ extension SignatureStatus {
     fileprivate init(_ error: JWSError) {
         self =
             switch error.innermost {
-            // Right as far as it goes, and nothing that leads to Apple.
+            // The signature is right, but nothing leads to Apple.
             case .chain, .noSigningDate, .notSignedByApple, .environment, .bundleID, .appAppleID:
                 .untrusted("\(error)")
             default: .invalid("\(error)")

@@ -10,23 +10,23 @@ public struct InspectedReceipt: Sendable {
     }
 
     public var format: Format
-    /// Of a JWS, what was signed: `transaction`, `renewal_info`, `app_transaction` or `notification`.
+    /// What a JWS holds: `transaction`, `renewal_info`, `app_transaction` or `notification`.
     public var content: String?
-    /// An answer of `verifyReceipt` has none: who holds only its text has no proof.
+    /// An answer of `verifyReceipt` has none: its text alone proves nothing.
     public var signature: SignatureStatus
-    /// When the proof was made, as far as it says so.
+    /// When the proof was made, if it says so.
     public var signedAt: Date?
     public var bundleID: String?
-    /// `nil` where nobody knows.
+    /// `nil` if it is unknown.
     public var environment: String?
     public var applicationVersion: String?
-    /// Of a JWS, or of the notification that it is, where there is one.
+    /// From the JWS, or from the notification in it, if there is one.
     public var renewalInfo: SignedRenewalInfo?
     public var appTransaction: SignedAppTransaction?
-    /// The notification itself; what it carries stands beside it.
+    /// The notification itself; what it carries is in the other fields.
     public var notification: AppStoreNotification?
     public var transactions: [AppStoreTransaction] = []
-    /// What could not be read, a sentence each; the rest is used.
+    /// What could not be read, a sentence for each; the rest is used.
     public var problems: [String] = []
 
     init(_ format: Format, _ signature: SignatureStatus) {
@@ -44,20 +44,20 @@ public struct InspectedReceipt: Sendable {
     }
 }
 
-/// Looks into proofs of every form without asking anyone.
+/// Reads proofs of every form, offline.
 public struct ReceiptInspector: Sendable {
     private let appReceipts: AppReceiptVerifier
     private let transactionReceipts: TransactionReceiptVerifier
     private let jws: JWSVerifier
 
-    /// - Parameter roots: in which chains of certificates must end.
+    /// - Parameter roots: where chains of certificates must end.
     public init(roots: TrustRoots) {
         appReceipts = AppReceiptVerifier(roots: roots)
         transactionReceipts = TransactionReceiptVerifier(roots: roots)
         jws = JWSVerifier(roots: roots)
     }
 
-    /// - Throws: where nothing can be read at all.
+    /// - Throws: if nothing can be read at all.
     public func inspect(_ uploaded: some Collection<UInt8>) throws(ReceiptError) -> InspectedReceipt {
         switch try ReceiptText(uploaded) {
         case .appReceipt(let bytes): return Self.proof(try appReceipts.check(bytes))
@@ -84,7 +84,7 @@ public struct ReceiptInspector: Sendable {
 
     private static func proof(answer json: [UInt8]) throws(ReceiptError) -> InspectedReceipt {
         guard let body = JSONObject(json).map(AnswerBody.init) else { throw .unknownForm }
-        // Where an answer doesn't name its environment, only who asked knows it.
+        // If an answer doesn't name its environment, only whoever asked knows it.
         if let answer = body.answer(endpoint: "") {
             return InspectedReceipt(.verifyReceiptAnswer, .absent, answer)
         }

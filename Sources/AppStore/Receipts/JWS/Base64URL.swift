@@ -1,7 +1,7 @@
 import Foundation
 
-/// Base64 with the alphabet of URLs and without padding (RFC 7515, section 2), read strictly: for each sequence of
-/// bytes there is exactly one text, so that no second text passes for a signed one.
+/// Base64 with the alphabet of URLs and without padding (RFC 7515, section 2), read strictly: each sequence of bytes
+/// has exactly one text, so that no second text passes for a signed one.
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let noDigit: UInt8 = 0xFF
@@ -12,7 +12,7 @@ enum Base64URL {
         return values
     }()
 
-    /// The bytes that the text spells; `nil` if a character is none of the alphabet's, if the length can't be, or if
+    /// The bytes that the text encodes; `nil` if a character is not in the alphabet, if the length is impossible, or if
     /// bits are set that belong to no byte.
     static func decode(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A JWS in its compact form, taken apart: three texts of base64url with a full stop between them (RFC 7515,
-/// section 3.1). Nothing in it is verified.
+/// The parts of a JWS in its compact form: three texts of base64url separated by full stops (RFC 7515, section 3.1).
+/// Nothing in it is verified.
 struct CompactJWS: Sendable {
     let bytes: [UInt8]
     private let firstStop: Int
     private let secondStop: Int
 
-    /// - Parameter limit: the most bytes that are looked at.
+    /// - Parameter limit: the most bytes that are accepted.
     init(_ text: some Collection<UInt8>, limit: Int) throws(JWSError) {
         guard text.count <= limit else { throw .tooLarge(limit: limit) }
         let bytes = Self.trimmed(text)
@@ -54,7 +54,7 @@ struct CompactJWS: Sendable {
         }
     }
 
-    /// Without the white space and line ends that files and forms put around a text.
+    /// The text without the white space and line ends that files and forms put around it.
     private static func trimmed(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes = Array(text)
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }

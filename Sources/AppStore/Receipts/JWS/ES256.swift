@@ -6,7 +6,7 @@ enum ES256 {
     /// The bytes of a signature.
     static let length = 64
 
-    /// Whether the key is on the curve P-256, as ES256 asks.
+    /// Whether the key is on the curve P-256, as ES256 requires.
     static func isKey(_ key: OpaquePointer) -> Bool {
         var name = [CChar](repeating: 0, count: 32)
         var length = 0
@@ -40,7 +40,7 @@ enum ES256 {
         return rawForm(der.prefix(count))
     }
 
-    /// r and s as OpenSSL reads them: a DER sequence of two integers.
+    /// r and s in the form that OpenSSL reads: a DER sequence of two integers.
     private static func derForm(_ signature: [UInt8]) -> [UInt8]? {
         guard let pair = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(pair) }

@@ -1,21 +1,21 @@
-/// Why a signed payload is not accepted. No text of it holds anything of a payload but an identifier of the app or the
-/// name of an environment.
+/// Why a signed payload is not accepted. The texts show nothing of a payload but an identifier of the app or the name
+/// of an environment.
 public enum JWSError: Error, Sendable, Hashable {
     /// More bytes than the limit.
     case tooLarge(limit: Int)
-    /// Not three texts of base64url with full stops between them; the sentence says what is wrong.
+    /// Not three texts of base64url separated by full stops; the sentence says what is wrong.
     case notCompact(String)
-    /// The header is not what Apple's is; the sentence says why.
+    /// The header differs from Apple's; the sentence says how.
     case malformedHeader(String)
-    /// The header names another algorithm than ES256.
+    /// The header names an algorithm other than ES256.
     case algorithm(String)
-    /// `x5c` has another number of certificates than three.
+    /// `x5c` does not have three certificates, but this many.
     case certificateCount(Int)
     /// The payload is not a JSON object.
     case malformedPayload
     /// The payload doesn't say when it was signed, so its certificates can't be judged.
     case noSigningDate
-    /// The certificates don't lead to a trusted root, or lack Apple's markers, or had ended when the payload was signed.
+    /// The certificates don't lead to a trusted root, lack Apple's markers, or had expired when the payload was signed.
     case chain(ChainError)
     /// The certificate's key is not one for ES256.
     case keyNotP256
@@ -23,15 +23,15 @@ public enum JWSError: Error, Sendable, Hashable {
     case malformedSignature(String)
     /// The signature is not by the certificate's key, or over other contents.
     case wrongSignature
-    /// It is for another app.
+    /// The payload is for another app.
     case bundleID(found: String?, expected: String)
-    /// It is for another app, by the number that the App Store gives apps. In production only.
+    /// The payload is for another app, by the number that the App Store gives apps. In production only.
     case appAppleID(found: Int64?, expected: Int64)
-    /// It was made in an environment that the caller does not expect.
+    /// The payload was made in an environment that the caller does not expect.
     case environment(found: String?)
-    /// It was signed by Xcode or a local test, which anyone can do, and the settings don't allow that.
+    /// The payload was signed by Xcode or a local test, which anyone can do, and the settings don't allow that.
     case notSignedByApple(AppStoreEnvironment)
-    /// What a notification carries is not accepted.
+    /// Something that a notification carries is not accepted.
     indirect case nested(String, JWSError)
 }
 
@@ -60,7 +60,7 @@ extension JWSError: CustomStringConvertible {
         }
     }
 
-    /// What a payload claims, short and without control characters.
+    /// What a payload claims, shortened and without control characters.
     private static func shown(_ text: String?) -> String {
         guard let text else { return "(none)" }
         return "“" + String(String.UnicodeScalarView(text.unicodeScalars.prefix(100).filter { $0.value >= 0x20 })) + "”"

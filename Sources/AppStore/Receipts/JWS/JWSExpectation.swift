@@ -1,15 +1,15 @@
-/// What a signed payload must say of itself to be accepted: a genuine one of another app's, or of sandbox, proves
-/// nothing here.
+/// What a signed payload must say of itself to be accepted: a genuine one of another app, or of sandbox, proves nothing
+/// here.
 public struct JWSExpectation: Sendable, Hashable {
-    /// The app; nothing accepts any.
+    /// The app; `nil` accepts any.
     public var bundleID: String?
-    /// The number that the App Store gives the app, which notifications and app transactions name in production;
-    /// nothing accepts any.
+    /// The number that the App Store gives the app, which notifications and app transactions name in production; `nil`
+    /// accepts any.
     public var appAppleID: Int64?
-    /// The environments that are accepted. What is made in `xcode` and `localTesting` is signed by anyone: where one
-    /// of these is among them, its payloads are read without a look at their signature.
+    /// The environments that are accepted. Anyone can sign what is made in `xcode` and `localTesting`: if one of these
+    /// is among them, its payloads are read without checking their signature.
     public var environments: Set<AppStoreEnvironment>
-    /// Whether what Apple signed is accepted, too, where it names no environment, or one that is not known here.
+    /// Whether a payload that Apple signed is also accepted if it names no environment, or an unknown one.
     public var takesUnknownEnvironments = false
 
     public init(
@@ -21,7 +21,7 @@ public struct JWSExpectation: Sendable, Hashable {
         self.environments = environments
     }
 
-    /// Whatever Apple signed, for any app and in any environment: to look at what is there.
+    /// Accepts whatever Apple signed, for any app and in any environment, to look at what is there.
     public static let anything = {
         var expectation = JWSExpectation(bundleID: nil)
         expectation.takesUnknownEnvironments = true

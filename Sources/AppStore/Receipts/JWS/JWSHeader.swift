@@ -2,14 +2,14 @@ import Foundation
 
 /// The header of a signed payload: how it was signed, and by whose certificates.
 struct JWSHeader: Sendable {
-    /// In DER form; the certificate whose key signed.
+    /// The certificate whose key signed, in DER form.
     let leaf: [UInt8]
     let intermediate: [UInt8]
 
     private static let certificates = 3
 
-    /// - Throws: where the header is anything but ES256 with three certificates. The third, a root, is not looked at:
-    ///   a chain must end in a root of our own.
+    /// - Throws: if the header is anything but ES256 with three certificates. The third, a root, is ignored: a chain
+    ///   must end in a root of our own.
     init(_ json: Data) throws(JWSError) {
         guard let fields = try? JSONDecoder().decode(Fields.self, from: json) else {
             throw .malformedHeader("it is not a JSON object, or one of its fields has another type")

@@ -2,52 +2,52 @@ import Foundation
 
 /// Verifies what Apple signs as a JWS: transactions, renewal info, app transactions and notifications.
 ///
-/// Accepted is what Apple's own libraries accept: ES256 and three certificates, of which the first two lead to one of
-/// our roots and bear Apple's markers, valid when the payload was signed; a signature over exactly what was sent; and
-/// then the app and the environment that the caller expects. Nothing is asked online.
+/// It accepts what Apple's own libraries accept: ES256 with three certificates, the first two of which lead to one of
+/// our roots, bear Apple's markers and were valid when the payload was signed; a signature over exactly what was sent;
+/// and the app and the environment that the caller expects. Nothing is asked online.
 public final class JWSVerifier: Sendable {
     private let chains: ChainVerifier
     private let headers = HeaderCache()
     private let maximumBytes: Int
 
     /// - Parameters:
-    ///   - roots: in one of these a chain must end.
-    ///   - maximumBytes: a larger JWS is not looked at. Apple's have 5 KB, and notifications, which carry others, 20.
+    ///   - roots: where a chain must end.
+    ///   - maximumBytes: a larger JWS is refused. Apple's have 5 KB, and notifications, which carry others, 20.
     public init(roots: TrustRoots = .apple, maximumBytes: Int = 256 * 1024) {
         chains = ChainVerifier(roots: roots, requirements: .signedTransaction)
         self.maximumBytes = maximumBytes
     }
 
-    /// A transaction: what a client of StoreKit 2 uploads, and what the App Store Server API answers.
+    /// Verifies a transaction: what a client of StoreKit 2 uploads, and what the App Store Server API answers.
     public func transaction(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> SignedTransaction {
         try verify(jws.utf8, expecting: expectation)
     }
 
-    /// What is known of a subscription's renewal. It names no app, so that only its environment is compared.
+    /// Verifies what is known of a subscription's renewal. It names no app, so only its environment is compared.
     public func renewalInfo(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> SignedRenewalInfo {
         try verify(jws.utf8, expecting: expectation)
     }
 
-    /// The download of the app itself.
+    /// Verifies the download of the app itself.
     public func appTransaction(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> SignedAppTransaction {
         try verify(jws.utf8, expecting: expectation)
     }
 
-    /// A notification of version 2 (`signedPayload`). What it carries is verified as well, each by its own signature;
-    /// if any of that is not accepted, neither is the notification.
+    /// Verifies a notification of version 2 (`signedPayload`), and what it carries, each by its own signature. If any
+    /// of these is not accepted, the notification is not accepted either.
     public func notification(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> AppStoreNotification {
         try notification(try verify(jws.utf8, expecting: expectation), expecting: expectation)
     }
 
-    /// Any of these, whichever it is.
+    /// Verifies any of these, whichever it is.
     public func content(_ text: String, expecting expectation: JWSExpectation) throws(JWSError) -> SignedContent {
         let jws = try CompactJWS(text.utf8, limit: maximumBytes)
         let object = try Self.object(in: jws)

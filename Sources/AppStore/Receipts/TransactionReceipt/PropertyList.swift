@@ -1,7 +1,7 @@
-/// An old-style property list as iOS 6 style receipts are written in: one dictionary of strings.
+/// An old-style property list, the format of iOS 6 style receipts: one dictionary of strings.
 ///
-/// Reads exactly that and no more: `{ "key" = "value"; }`. Comments, arrays, data and nested dictionaries have never
-/// been seen in a receipt, and what has never been seen is refused rather than skipped.
+/// Reads exactly that: `{ "key" = "value"; }`. Comments, arrays, data and nested dictionaries have never been seen in a
+/// receipt, so they are refused rather than skipped.
 struct PropertyList {
     struct Entry {
         let value: [UInt8]
@@ -11,8 +11,8 @@ struct PropertyList {
 
     let entries: [String: Entry]
 
-    /// - Throws: `payloadMalformed` with the first byte that breaks the format, also for a key that stands there
-    ///   twice; `truncated` where the list ends too early.
+    /// - Throws: `payloadMalformed` with the first byte that breaks the format, also for a repeated key; `truncated` if
+    ///   the list ends too early.
     init(_ bytes: [UInt8]) throws(ReceiptError) {
         var parser = Parser(bytes: bytes)
         entries = try parser.dictionary()
@@ -27,7 +27,7 @@ struct PropertyList {
         return text
     }
 
-    /// The octets that the value holds in base64.
+    /// The octets that the value encodes in base64.
     func data(_ key: String) throws(ReceiptError) -> [UInt8]? {
         guard let entry = entries[key] else { return nil }
         do { return try Base64Text.decoded(entry.value) } catch {
@@ -35,7 +35,7 @@ struct PropertyList {
         }
     }
 
-    /// Whether the text may be such a receipt, whole or not: it names one of its two keys.
+    /// Whether the text may be such a receipt, complete or not: it names one of its two keys.
     static func mayBegin(_ text: [UInt8]) -> Bool {
         let text = String(decoding: text, as: UTF8.self)
         return text.contains("\"purchase-info\"") || text.contains("\"signature\"")
@@ -69,7 +69,7 @@ private struct Parser {
         return entries
     }
 
-    /// A string in quotes, or a word without.
+    /// A string in quotes, or a word without quotes.
     private mutating func string() throws(ReceiptError) -> [UInt8] {
         guard try peek() == UInt8(ascii: "\"") else { return try word() }
         position += 1

@@ -1,19 +1,19 @@
 public import Foundation
 
-/// What an iOS 6 style receipt says of its one transaction.
+/// The content of an iOS 6 style receipt: its one transaction.
 public struct TransactionReceipt: Sendable, Hashable {
     /// What was signed, as written: `transaction-id`, `product-id`, `purchase-date-ms`, `bid` …
     public let fields: [String: String]
-    /// The environment that stands beside what was signed, where anybody may change it; left out in production.
+    /// The environment named outside the signed part, where anybody may change it; left out in production.
     public let claimedEnvironment: String?
 
     public var bundleID: String? { fields["bid"] }
     public var applicationVersion: String? { fields["bvrs"] }
     public var purchaseDate: Date? { date("purchase-date-ms", "purchase-date") }
 
-    /// `Production` where the signed part holds the app's id in the store, which Apple writes there alone; `Sandbox`
-    /// where the receipt claims that and nothing speaks against it. Nothing otherwise: leaving out the claim is too
-    /// easy to make a sandbox receipt one of production.
+    /// `Production` if the signed part holds the app's id in the store, which Apple writes only there; `Sandbox` if the
+    /// receipt claims that and nothing contradicts it. Otherwise `nil`: it is too easy to turn a sandbox receipt into
+    /// one of production by leaving the claim out.
     public var environment: String? {
         let isOfStore = fields["app-item-id"].map { !$0.isEmpty && $0 != "0" } ?? false
         switch (isOfStore, claimedEnvironment) {
@@ -23,8 +23,8 @@ public struct TransactionReceipt: Sendable, Hashable {
         }
     }
 
-    /// The receipt in the shape of the answer that `verifyReceipt` gives for it. Where nobody knows the environment,
-    /// the answer's is empty, which is neither of Apple's.
+    /// The receipt in the shape of the answer that `verifyReceipt` gives for it. If the environment is unknown, the
+    /// answer's is empty, which is neither of Apple's.
     public var answer: VerifiedReceiptAnswer {
         var answer = VerifiedReceiptAnswer(environment: environment ?? "")
         answer.bundleID = bundleID
@@ -61,7 +61,7 @@ public struct TransactionReceipt: Sendable, Hashable {
         return .success(transaction)
     }
 
-    /// A field that says something.
+    /// A field that is not empty.
     private func text(_ key: String) -> String? {
         fields[key].flatMap { $0.isEmpty ? nil : $0 }
     }

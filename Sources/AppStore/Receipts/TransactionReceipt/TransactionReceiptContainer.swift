@@ -1,14 +1,14 @@
 /// The property list around an iOS 6 style receipt: what was signed, and the signature.
 struct TransactionReceiptContainer {
-    /// The octets that were signed: a property list themselves.
+    /// The octets that were signed, which are a property list themselves.
     let purchaseInfo: [UInt8]
     let signature: TransactionReceiptSignature?
     let receipt: TransactionReceipt
 
     /// - Throws: `truncated`, `payloadMalformed`, or `notApples` for a property list that is no receipt.
     ///
-    /// Only keys and environments that receipts have are accepted, for nobody signed these: a changed one must not
-    /// pass for one that was left out.
+    /// Accepts only the keys and environments that receipts have, for nobody signed these: a changed one must not pass
+    /// for one that was left out.
     init(_ bytes: [UInt8]) throws(ReceiptError) {
         let list = try PropertyList(bytes)
         let known: Set = ["signature", "purchase-info", "environment", "pod", "signing-status"]
@@ -40,14 +40,14 @@ struct TransactionReceiptContainer {
     }
 }
 
-/// The signature's octets: a version, the signature itself, and the signer's certificate behind its length.
+/// The signature's octets: a version, the signature itself, and the signer's certificate after its length.
 struct TransactionReceiptSignature {
     /// 2 with 1024-bit keys, 3 with 2048-bit ones.
     let version: UInt8
     let signature: [UInt8]
     let certificate: [UInt8]
 
-    /// `nil` where the octets are not exactly that.
+    /// `nil` if the octets are not exactly that.
     init?(_ blob: [UInt8]) {
         guard let version = blob.first, version == 2 || version == 3 else { return nil }
         let length = version == 2 ? 128 : 256

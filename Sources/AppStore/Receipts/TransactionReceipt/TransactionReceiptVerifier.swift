@@ -1,15 +1,15 @@
 import COpenSSL
 import Foundation
 
-/// What came of checking an iOS 6 style receipt.
+/// The result of checking an iOS 6 style receipt.
 public struct CheckedTransactionReceipt: Sendable, Hashable {
     public let signature: SignatureStatus
     public let receipt: TransactionReceipt
 }
 
-/// Checks iOS 6 style receipts, of versions 2 and 3, against Apple's root certificate, without asking anyone.
+/// Checks iOS 6 style receipts, of versions 2 and 3, against Apple's root certificate, offline.
 ///
-/// The signature is RSA over the SHA-1 of the version and what stands in `purchase-info`. The receipt holds only the
+/// The signature is RSA over the SHA-1 of the version and the content of `purchase-info`. The receipt holds only the
 /// signer's certificate; the one between it and the root is compiled in. The chain must have held at the purchase.
 public struct TransactionReceiptVerifier: Sendable {
     private let chainsOfVersion2: ChainVerifier
@@ -19,7 +19,7 @@ public struct TransactionReceiptVerifier: Sendable {
         TrustRoots.compiledIn(AppleIntermediateCertificates.developerRelations).derBytes,
     ]
 
-    /// - Parameter roots: in which a chain must end.
+    /// - Parameter roots: where a chain must end.
     public init(roots: TrustRoots = .apple) {
         chainsOfVersion2 = ChainVerifier(roots: roots, requirements: .transactionReceipt)
         chainsOfVersion3 = ChainVerifier(roots: roots, requirements: .appReceipt)
@@ -56,13 +56,13 @@ public struct TransactionReceiptVerifier: Sendable {
 }
 
 extension ChainRequirements {
-    /// Version 2: signed by the iTunes Store's own certificates, which bear markers of their own.
+    /// Version 2, signed by the iTunes Store's own certificates, which bear markers of their own.
     fileprivate static let transactionReceipt = ChainRequirements(
         leafMarker: "1.2.840.113635.100.6.5.1", intermediateMarker: "1.2.840.113635.100.6.2.2", allowsSHA1: true)
 }
 
 extension Certificate {
-    /// Whether this is the signature of the certificate's key over the SHA-1 of the message.
+    /// Whether this is the signature by the certificate's key over the SHA-1 of the message.
     fileprivate func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
         guard let publicKey, let context = EVP_MD_CTX_new() else { return false }

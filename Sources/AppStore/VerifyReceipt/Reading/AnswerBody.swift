@@ -5,7 +5,7 @@ struct AnswerBody {
     let status: Int?
     /// Apple writes this field with a hyphen or with an underscore.
     let isRetryable: Bool?
-    /// What Apple's server died of; short, and without control characters.
+    /// The error of Apple's server, shortened and without control characters.
     let exception: String?
     private let environment: String?
     private let receipt: ReceiptBody?
@@ -24,8 +24,8 @@ struct AnswerBody {
         renewals = Self.renewals(in: body)
     }
 
-    /// What a genuine answer says of the receipt; `nil` if it holds none. `endpoint` is the environment of the
-    /// endpoint that answered.
+    /// What a genuine answer says of the receipt; `nil` if it holds none. `endpoint` is the environment of the endpoint
+    /// that answered.
     func answer(endpoint: String) -> VerifiedReceiptAnswer? {
         guard let receipt else { return nil }
         var union = TransactionUnion()
@@ -51,7 +51,7 @@ struct AnswerBody {
         if let list = body.listOrOne("pending_renewal_info"), !list.contains(where: { $0 == nil }) {
             return list.compactMap { $0.map(PendingRenewal.init) }
         }
-        // An iOS 6 answer holds the same fields at its top.
+        // An iOS 6 answer holds the same fields at the top level.
         let renewal = PendingRenewal(body)
         return renewal.autoRenewStatus == nil ? [] : [renewal]
     }
@@ -61,7 +61,7 @@ struct AnswerBody {
     }
 }
 
-/// The object `receipt`: an app receipt with its rows, or an iOS 6 receipt, which is a row itself.
+/// The object `receipt`: an app receipt with its rows, or an iOS 6 receipt, which is itself a row.
 private struct ReceiptBody {
     let bundleID: String?
     let receiptType: String?
@@ -70,7 +70,7 @@ private struct ReceiptBody {
     let requestDate: Date?
     let rows: [TransactionRow]
     let isFlat: Bool
-    /// That `in_app` is there and is no list.
+    /// What is wrong with `in_app`, if it is there and is no list.
     let flaw: String?
 
     init(_ receipt: JSONObject) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One row of an answer as it was sent, before rows of one transaction are united: any field may be missing.
+/// One row of an answer as it was sent, before the rows of a transaction are united. Any field may be missing.
 struct TransactionRow {
     var transactionID: String?
     var originalTransactionID: String?
@@ -21,7 +21,7 @@ struct TransactionRow {
     var offerCodeRefName: String?
     var subscriptionGroupID: String?
 
-    /// - Parameter row: `nil` for what is not an object: a row without a single field, which `transaction` refuses.
+    /// - Parameter row: `nil` if it is not an object: then the row has no fields, and `transaction` refuses it.
     init(_ row: JSONObject?) {
         transactionID = row?.text("transaction_id")
         originalTransactionID = row?.text("original_transaction_id")
@@ -48,13 +48,14 @@ struct TransactionRow {
     }
 }
 
-/// A field on which it depends whether, and as what, a purchase is owed: what is there and can't be read must not pass for absent.
+/// A field that decides whether a purchase is owed, and as what. If it is there but unreadable, it must not pass for
+/// absent.
 enum Reading<Value: Sendable>: Sendable {
     case value(Value)
     case absent
     case unreadable
 
-    /// - Parameter says: whether the field is there, looked at only where no value was read.
+    /// - Parameter says: whether the field is there; evaluated only if no value was read.
     init(_ value: Value?, says: @autoclosure () -> Bool?) {
         self = value.map(Reading.value) ?? (says() == true ? .unreadable : .absent)
     }
@@ -63,7 +64,7 @@ enum Reading<Value: Sendable>: Sendable {
         if case .value(let value) = self { value } else { nil }
     }
 
-    /// This reading, or the other where this one has no value; unreadable if one is and neither has a value.
+    /// This reading, or the other if this one has no value; unreadable if one is and neither has a value.
     func filled(from other: Reading) -> Reading {
         switch (self, other) {
         case (.value, _), (.unreadable, .absent), (.unreadable, .unreadable): self

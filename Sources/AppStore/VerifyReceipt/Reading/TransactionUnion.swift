@@ -1,13 +1,13 @@
 /// Unites the rows of an answer by transaction id.
 ///
-/// Neither `in_app` nor `latest_receipt_info` contains the other: a consumable stands only in the first, a later
-/// renewal only in the second; and a row of the second may tell what its twin in the first leaves out.
+/// Neither `in_app` nor `latest_receipt_info` contains the other: a consumable is only in the first, a later renewal
+/// only in the second. A row of the second may also have fields that the same transaction lacks in the first.
 struct TransactionUnion {
     private(set) var unusableRows: [String] = []
     private var united: [(row: TransactionRow, place: String)] = []
     private var indexByID: [String: Int] = [:]
 
-    /// Takes the rows of the list with this name. Of a transaction that is known already, what was read first stays.
+    /// Adds the rows of the list with this name. If a transaction is in several rows, what was read first stays.
     mutating func add(_ rows: [TransactionRow], from list: String) {
         for (index, row) in rows.enumerated() {
             let place = "\(list)[\(index)]"
@@ -49,8 +49,8 @@ struct RowFlaw: Error {
 }
 
 extension TransactionRow {
-    /// Fills what this row leaves out from another row of the same transaction. A refund or an upgrade in either
-    /// one wins, for Apple may have told it to only one of the lists.
+    /// Fills in from another row of the same transaction what this row leaves out. A refund or an upgrade in either one
+    /// wins, for Apple may have put it in only one of the lists.
     mutating func fill(from other: TransactionRow) {
         quantity = quantity.filled(from: other.quantity)
         cancellationDate = cancellationDate.filled(from: other.cancellationDate)
@@ -79,7 +79,7 @@ extension TransactionRow {
         if case .unreadable = quantity { return flaw("quantity can't be read") }
         if case .unreadable = cancellationDate { return flaw("cancellation_date can't be read") }
         if case .unreadable = expiresDate { return flaw("expires_date can't be read") }
-        // Every product that can be bought in numbers comes with a quantity; without one it is one.
+        // Every product that can be bought in numbers comes with a quantity, so a missing one means 1.
         var transaction = AppStoreTransaction(
             transactionID: transactionID, originalTransactionID: originalTransactionID, productID: productID,
             quantity: quantity.value ?? 1, purchaseDate: purchaseDate)

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A notification of version 2, with what it carries, all of it verified. Any field may be missing; words of Apple's
-/// are kept as sent.
+/// A notification of version 2, with what it carries, all of it verified. Any field may be missing; Apple's words are
+/// kept as sent.
 public struct AppStoreNotification: Sendable, Hashable {
     /// `ONE_TIME_CHARGE`, `DID_RENEW`, `REFUND` …
     public var type: String?
     public var subtype: String?
-    /// The same for each attempt to send it.
+    /// Stays the same for each attempt to send it.
     public var uuid: String?
     public var version: String?
     public var signedDate: Date?
@@ -15,7 +15,7 @@ public struct AppStoreNotification: Sendable, Hashable {
     /// The number that the App Store gives the app; absent in sandbox.
     public var appAppleID: Int64?
     public var bundleVersion: String?
-    /// Of the subscription that it is about: `1` active, `2` expired, `3` in billing retry, `4` in grace, `5` revoked.
+    /// The subscription's status: `1` active, `2` expired, `3` in billing retry, `4` in grace, `5` revoked.
     public var subscriptionStatus: Int64?
     /// Why Apple asks about consumption, in `CONSUMPTION_REQUEST`.
     public var consumptionRequestReason: String?
@@ -26,7 +26,7 @@ public struct AppStoreNotification: Sendable, Hashable {
     public var appTransaction: SignedAppTransaction?
 }
 
-/// A notification as it was signed: what it carries is signed on its own.
+/// A notification as it was signed; what it carries is signed on its own.
 struct NotificationPayload: SignedPayload {
     let type: String?
     let subtype: String?
@@ -44,7 +44,7 @@ struct NotificationPayload: SignedPayload {
         uuid = payload.text("notificationUUID")
         version = payload.text("version")
         signedDate = payload.date("signedDate")
-        // A notification has exactly one of these, by its kind.
+        // A notification has exactly one of these, depending on its kind.
         let kinds: [StaticString] = ["data", "summary", "externalPurchaseToken", "appData"]
         if let kind = kinds.first(where: payload.says) {
             guard let object = payload.object(kind) else { return nil }
@@ -54,7 +54,7 @@ struct NotificationPayload: SignedPayload {
         }
     }
 
-    /// What it is about: `data`, `summary`, `externalPurchaseToken` or `appData`.
+    /// What the notification is about: `data`, `summary`, `externalPurchaseToken` or `appData`.
     struct Subject: Sendable {
         var environment: String?
         var bundleID: String?
@@ -78,7 +78,7 @@ struct NotificationPayload: SignedPayload {
             transaction = subject.text("signedTransactionInfo")
             renewalInfo = subject.text("signedRenewalInfo")
             appTransaction = subject.text("signedAppTransactionInfo")
-            // A token for an external purchase names no environment, but begins with SANDBOX there.
+            // The token for an external purchase names no environment, but its id begins with SANDBOX there.
             if environment == nil, let id = subject.text("externalPurchaseId") {
                 environment = (id.hasPrefix("SANDBOX") ? AppStoreEnvironment.sandbox : .production).rawValue
             }

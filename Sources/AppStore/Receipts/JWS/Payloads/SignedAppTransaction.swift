@@ -1,7 +1,7 @@
 public import Foundation
 
-/// The download or purchase of the app itself, as Apple signed it. Any field may be missing; words of Apple's are kept
-/// as sent.
+/// The download or purchase of the app itself, as Apple signed it. Any field may be missing; Apple's words are kept as
+/// sent.
 public struct SignedAppTransaction: Sendable, Hashable {
     /// `Production`, `Sandbox`; `Xcode` and `LocalTesting` are not signed by Apple.
     public var receiptType: String?

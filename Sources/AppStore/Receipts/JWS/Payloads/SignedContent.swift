@@ -1,4 +1,4 @@
-/// What Apple signed in a JWS, of whichever kind.
+/// What Apple signed in a JWS, of any kind.
 public enum SignedContent: Sendable, Hashable {
     case transaction(SignedTransaction)
     case renewalInfo(SignedRenewalInfo)
@@ -6,7 +6,7 @@ public enum SignedContent: Sendable, Hashable {
     case notification(AppStoreNotification)
 }
 
-/// Which of Apple's payloads a JWS holds, told by fields that only one of them has.
+/// Which of Apple's payloads a JWS holds, recognised by fields that only one of them has.
 enum SignedKind: String {
     case transaction
     case renewalInfo = "renewal_info"

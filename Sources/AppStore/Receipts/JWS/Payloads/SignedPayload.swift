@@ -2,7 +2,7 @@ import Foundation
 
 /// What Apple signs in a JWS, with the claims that decide whether it is accepted.
 protocol SignedPayload: Sendable {
-    /// `nil` where a part without which it means nothing is none of Apple's.
+    /// `nil` if the payload lacks Apple's form in a part without which it means nothing.
     init?(_ payload: JSONObject)
 
     /// When Apple signed it: the time at which its certificates must be valid.
@@ -13,7 +13,7 @@ protocol SignedPayload: Sendable {
     var app: AppClaims? { get }
 }
 
-/// For which app a payload says that it is.
+/// The app that a payload claims to be for.
 struct AppClaims: Sendable, Hashable {
     var bundleID: String?
     /// `nil` for a payload that never says it.

@@ -1,17 +1,17 @@
 public import Foundation
 
-/// How a subscription will go on, as Apple signed it. Any field may be missing; words of Apple's are kept as sent. It
+/// How a subscription will go on, as Apple signed it. Any field may be missing; Apple's words are kept as sent. It
 /// names no app: what it came with does.
 public struct SignedRenewalInfo: Sendable, Hashable {
     public var originalTransactionID: String?
     public var productID: String?
-    /// The product that the next period will be of.
+    /// The product of the next period.
     public var autoRenewProductID: String?
     /// `1` it will renew, `0` the customer turned that off.
     public var autoRenewStatus: Int64?
     /// Why it expired, `1` to `5`.
     public var expirationIntent: Int64?
-    /// Apple is still trying to collect the money.
+    /// Whether Apple is still trying to collect the money.
     public var isInBillingRetryPeriod: Bool
     public var gracePeriodExpiresDate: Date?
     public var renewalDate: Date?

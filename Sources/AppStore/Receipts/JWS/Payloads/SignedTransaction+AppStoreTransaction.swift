@@ -14,8 +14,8 @@ public struct UnusableTransaction: Error, Sendable, Hashable, CustomStringConver
 extension SignedTransaction {
     /// The purchase that was signed, in the form that all of Apple's proofs share.
     ///
-    /// - Throws: where it has no id, product or purchase date, or where a date that matters or a quantity can't be read:
-    ///   that must not pass for no refund or no expiry, or for one.
+    /// - Throws: if it has no id, product or purchase date, or if a quantity or a date that matters can't be read: that
+    ///   must not pass for no refund or no expiry, or for a quantity of one.
     public func transaction() throws(UnusableTransaction) -> AppStoreTransaction {
         guard let transactionID, let productID, let purchaseDate, unreadableFields.isEmpty else {
             let needed = [

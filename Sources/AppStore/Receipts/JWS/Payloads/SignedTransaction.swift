@@ -2,8 +2,8 @@ public import Foundation
 
 /// A transaction that Apple signed: the payload of StoreKit 2, of the App Store Server API and of notifications.
 ///
-/// Any field may be missing: what Apple adds, leaves out or words anew never makes the others unreadable. Words of
-/// Apple's are kept as sent.
+/// Any field may be missing: whatever Apple adds, leaves out or changes, the other fields stay readable. Apple's words
+/// are kept as sent.
 public struct SignedTransaction: Sendable, Hashable {
     public var transactionID: String?
     public var originalTransactionID: String?
@@ -18,7 +18,7 @@ public struct SignedTransaction: Sendable, Hashable {
     public var quantity: Int?
     /// `Auto-Renewable Subscription`, `Non-Consumable`, `Consumable`, `Non-Renewing Subscription`, or a later value.
     public var type: String?
-    /// As the app set it; meant to be a UUID, which it isn't always.
+    /// As the app set it; meant to be a UUID, but not always one.
     public var appAccountToken: String?
     /// `PURCHASED`, `FAMILY_SHARED`, or a later value.
     public var ownershipType: String?
@@ -30,7 +30,7 @@ public struct SignedTransaction: Sendable, Hashable {
     public var revocationReason: String?
     /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value.
     public var revocationType: String?
-    /// The part of the price that was refunded, in milliunits of a percent: 0 to 100000. What lies outside is no part.
+    /// The part of the price that was refunded, in milliunits of a percent: 0 to 100000. Other values are ignored.
     public var revocationPercentage: Int?
     public var isUpgraded: Bool
     /// `1` introductory, `2` promotional, `3` offer code, `4` win-back, or a later value.
@@ -49,10 +49,10 @@ public struct SignedTransaction: Sendable, Hashable {
     public var currency: String?
     /// In milliunits of `currency`, for all units: https://developer.apple.com/documentation/appstoreserverapi/price
     public var priceMilliunits: Int64?
-    /// One for an Apple account and app, kept over reinstall and refund. Values that changed within one history have been
-    /// seen: evidence, not proof.
+    /// One for each Apple account and app, kept over reinstall and refund. Values that changed within one history have
+    /// been seen: evidence, not proof.
     public var appTransactionID: String?
-    /// Names of fields on which it depends whether a purchase is owed, which say something that can't be read.
+    /// Names of fields that decide whether a purchase is owed, and that are there but can't be read.
     public var unreadableFields: [String]
 }
 
