@@ -1,6 +1,6 @@
 public import Reconciliation
 
-/// One app: what the rules need, and its secret.
+/// The settings of one app: what the rules need, and its secrets.
 public struct AppSettings: Sendable {
     public var app: App
     /// The app's shared secret for `verifyReceipt`; needed for auto-renewable subscriptions.
@@ -8,14 +8,14 @@ public struct AppSettings: Sendable {
     public var verification: VerificationMethod
     /// The app's key for the App Store Server API.
     public var serverAPI: ServerAPIAccess?
-    /// Whether what Xcode and local tests sign is accepted, though anyone may sign so.
+    /// Whether payloads signed by Xcode and local tests are accepted, though anyone can sign them.
     public var allowsXcode: Bool
     /// The app's own SKU in App Store Connect, by which Apple's sales reports name it.
     public var sku: String?
-    /// How customers are asked about again; `nil` where they are not.
+    /// How Apple is asked again about customers; `nil` if it is not.
     public var reasking: Reasking?
-    /// How many pages of a customer's history are read, of twenty purchases each: nobody bought more, and a history that
-    /// never ends must not keep a night going.
+    /// How many pages of a customer's history are read, of twenty purchases each: nobody bought more, and an endless
+    /// history must not keep a night going.
     public var mostHistoryPages = 500
 
     public init(
@@ -39,7 +39,7 @@ public struct AppSettings: Sendable {
     }
 }
 
-/// By what the App Store Server API lets an app's owner in; all of it is from App Store Connect.
+/// The credentials for the App Store Server API, all of them from App Store Connect.
 public struct ServerAPIAccess: Sendable {
     public var issuerID: String
     public var keyID: String

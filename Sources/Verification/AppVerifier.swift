@@ -2,23 +2,23 @@ import AppStore
 import Foundation
 package import Reconciliation
 
-/// Verifies the payloads of one app, by the method that its configuration chose.
+/// Verifies the payloads of one app, by the method in its configuration.
 package struct AppVerifier: Sendable {
     package let settings: AppSettings
     let offline: OfflineVerifier
     let verifyReceipt: VerifyReceiptClient
-    /// Where the app has a key and its method uses it.
+    /// Set if the app has a key and its method uses it.
     let serverAPI: ServerAPIClient?
     private let histories = CustomerHistories()
-    /// The moment that the run takes for the present.
+    /// The run's present moment.
     let now: Date
 
-    /// What verification says of a payload.
+    /// The result of verifying a payload.
     package struct Judgement: Sendable {
         package var verdict: ReceiptVerdict
-        /// What the check of its signature on this machine said, where it was looked at.
+        /// The result of checking its signature on this machine, if that was checked.
         package var signature: OfflineSignature?
-        /// Whether the payload has none of the forms of Apple's proofs: what becomes of it says nothing of Apple, or of a
+        /// Whether the payload has none of the forms of Apple's proofs: then its verdict says nothing of Apple, or of a
         /// setting.
         package var isOfNoForm = false
 
@@ -27,21 +27,21 @@ package struct AppVerifier: Sendable {
             self.signature = signature
         }
 
-        /// By the signature alone.
+        /// The judgement by the signature alone.
         init(_ proof: OfflineReceipt) {
             self.init(proof.verdict, proof.signature)
             isOfNoForm = proof.isOfNoForm
         }
 
-        /// Of a payload that has no form.
+        /// The judgement of a payload that has no form.
         fileprivate init(malformed text: String) {
             self.init(.problem(.malformed, text))
             isOfNoForm = true
         }
     }
 
-    /// - Parameter users: who uploaded it.
-    /// - Throws: `CancellationError` when the run was asked to stop.
+    /// - Parameter users: the users who uploaded it.
+    /// - Throws: `CancellationError` if the run was asked to stop.
     package func judge(_ payload: String, of users: [String] = []) async throws(CancellationError) -> Judgement {
         switch settings.verification {
         case .local:
@@ -58,7 +58,8 @@ package struct AppVerifier: Sendable {
 // MARK: verifyReceipt
 
 extension AppVerifier {
-    /// Asks Apple about a receipt; a signed transaction, which `verifyReceipt` doesn't take, stands by its signature.
+    /// Asks Apple about a receipt; a signed transaction, which `verifyReceipt` doesn't take, is judged by its
+    /// signature.
     private func askVerifyReceipt(_ payload: String) async throws(CancellationError) -> Judgement {
         guard let receiptData = Self.receiptData(payload) else {
             return Judgement(offline.check(payload, for: settings))
@@ -68,7 +69,8 @@ extension AppVerifier {
         return chokedOn(payload, outcome) ?? heardWithWitness(outcome, payload)
     }
 
-    /// Where Apple's server chokes on what is no receipt at all, another night brings no better answer; `nil` of all else.
+    /// The judgement of a payload that is no receipt at all, if Apple's server chokes on it: another night brings no
+    /// better answer. Otherwise `nil`.
     private func chokedOn(_ payload: String, _ outcome: VerifyReceiptOutcome) -> Judgement? {
         guard case .tryAgain(let why) = outcome, why.isOfTheReceipt, !ReceiptText.isPlainAppReceipt(payload) else {
             return nil
@@ -81,7 +83,7 @@ extension AppVerifier {
         }
     }
 
-    /// The payload as `verifyReceipt` takes it; `nil` of a signed transaction.
+    /// The payload in the form that `verifyReceipt` takes; `nil` for a signed transaction.
     private static func receiptData(_ payload: String) -> String? {
         if ReceiptText.isPlainAppReceipt(payload) { return payload }
         switch try? ReceiptText(payload.utf8) {
@@ -91,8 +93,8 @@ extension AppVerifier {
         }
     }
 
-    /// Where Apple refuses a receipt, its signature is the second witness: what Apple signed is not malformed, an answer
-    /// that it isn't genuine contradicts Apple's own hand, and the secret that Apple misses may be another app's.
+    /// If Apple refuses a receipt, its signature is a second witness. What Apple signed is not malformed. “Not genuine”
+    /// contradicts Apple's own signature. A secret that doesn't fit may mean that the receipt is another app's.
     private func heardWithWitness(_ outcome: VerifyReceiptOutcome, _ payload: String) -> Judgement {
         let verdict = ReceiptVerdict(outcome, now: now)
         guard case .problem(let problem, let text) = verdict, outcome.needsWitness else { return Judgement(verdict) }
@@ -114,7 +116,7 @@ extension AppVerifier {
 }
 
 extension VerifyReceiptOutcome {
-    /// Whether it is a word on the receipt, and refuses it.
+    /// Whether the answer is about the receipt, and refuses it.
     fileprivate var needsWitness: Bool {
         switch self {
         case .notGenuine, .malformedOrOutage, .needsSecret: true
@@ -124,7 +126,7 @@ extension VerifyReceiptOutcome {
 }
 
 extension TryAgain {
-    /// Whether Apple's server answered something, and did not call the receipt genuine.
+    /// Whether Apple's server answered, but did not call the receipt genuine.
     fileprivate var isOfTheReceipt: Bool {
         if case .noReceipt = self { false } else { ReceiptProblem(self) != .appleUnreachable }
     }
@@ -139,8 +141,8 @@ extension OfflineReceipt {
 // MARK: App Store Server API
 
 extension AppVerifier {
-    /// The signature says which purchases are in the proof, or whose it is, and Apple says how they, and the customer's
-    /// others, stand.
+    /// Asks Apple about a proof. The signature says which purchases are in the proof, or whose it is; Apple says how
+    /// they and the customer's others stand.
     private func ask(
         _ client: ServerAPIClient, _ payload: String, _ users: [String]
     ) async throws(CancellationError) -> Judgement {
@@ -148,14 +150,14 @@ extension AppVerifier {
         guard proof.signature == .valid, let contents = proof.contents, let customer = proof.customer else {
             return try await withoutCustomer(proof, payload)
         }
-        // This app's key opens nothing of another's: screening tells it apart.
+        // This app's key can't ask about another app's receipt, which screening tells apart.
         guard contents.bundleID == nil || contents.bundleID == settings.app.bundleID else {
             return Judgement(.verified(contents), .valid)
         }
         return Judgement(try await history(of: customer, client, contents, users: users), .valid)
     }
 
-    /// A proof that leads to no customer to ask about, or that nobody vouches for.
+    /// The judgement of a proof that leads to no customer to ask about, or that nothing vouches for.
     private func withoutCustomer(
         _ proof: OfflineReceipt, _ payload: String
     ) async throws(CancellationError) -> Judgement {
@@ -163,7 +165,7 @@ extension AppVerifier {
         return mayAskOtherwise ? try await askVerifyReceipt(payload) : Judgement(proof)
     }
 
-    /// Everything that the customer bought: what the proof holds as Apple sees it now, and what no proof ever held.
+    /// Everything that the customer bought: the proof's purchases as Apple sees them now, and those that no proof held.
     private func history(
         of customer: CustomerID, _ client: ServerAPIClient, _ contents: VerifiedReceipt, users: [String]
     ) async throws(CancellationError) -> ReceiptVerdict {
@@ -179,7 +181,7 @@ extension AppVerifier {
             return .verified(receipt)
         case .notKnown where contents.transactions.isEmpty:
             return .problem(.noTransactions, "genuine, but Apple does not know the customer to whom it leads")
-        // Seen for hours after a purchase: until Apple knows it, its signature stands.
+        // This happens for hours after a purchase. Until Apple knows it, its signature stands.
         case .notKnown: return .verified(contents)
         case .problem(let verdict): return verdict
         }

@@ -1,28 +1,28 @@
 import AppStore
 package import Reconciliation
 
-/// Asks Apple by the App Store Server API about what an app sold before: customers, by what has changed since they were
-/// asked about last, and single purchases.
+/// Asks the App Store Server API about what an app sold before: about customers, for what has changed since they were
+/// last asked about, and about single purchases.
 package struct AppleQuestions: Sendable {
     let client: ServerAPIClient
-    /// How many pages of one customer's history are read at a time; the rest is for the next time.
+    /// How many pages of a customer's history are read at a time; the rest is left for the next time.
     let mostPages: Int
 
-    /// What changed of a customer's purchases: bought, refunded, or that a refund was taken back.
+    /// What changed in a customer's purchases: purchases, refunds, and refunds that were reversed.
     package struct Changes: Sendable {
-        /// Each with Apple's signature over it, by which it can be handed in.
+        /// Each purchase with Apple's signature over it, as a proof to hand in.
         package fileprivate(set) var purchases: [(verified: VerifiedTransaction, proof: String)] = []
-        /// Up to where the history is known by now; `nil` where something before could not be read.
+        /// How far the history is known now; `nil` if something before could not be read.
         package var revision: String? { unreadable.isEmpty ? lastRevision : nil }
         private var lastRevision: String?
 
-        /// Nothing that is known.
+        /// No changes.
         package init() {}
 
-        /// What could not be read of it, in a sentence each.
+        /// What could not be read of it, a sentence for each.
         package fileprivate(set) var unreadable: [String] = []
 
-        /// The customer's `appTransactionId`, where all that they paid for themselves name the same.
+        /// The customer's `appTransactionId`, if all purchases that they paid for themselves name the same.
         package var account: String? { CustomerHistory(purchases.map(\.verified.transaction)).account }
 
         fileprivate mutating func take(_ page: TransactionPage) {
@@ -38,27 +38,27 @@ package struct AppleQuestions: Sendable {
         }
     }
 
-    /// What asking came to. No text holds anything of a payload, a token or the key.
+    /// The result of asking. No text holds anything of a payload, a token or the key.
     package enum Outcome<Answer: Sendable>: Sendable {
         case answer(Answer)
         /// Apple says that there is no such purchase.
         case notKnown
-        /// Apple knows the customer's account no longer, and so says nothing of the purchase, and never will.
+        /// Apple no longer knows the customer's account, so it will never say anything of the purchase.
         case accountGone
-        /// Nothing was learnt; another night may fare better.
+        /// Nothing was learnt; another night may bring more.
         case problem(String)
-        /// Asking again won't help until somebody mends the setting that the sentence names.
+        /// Asking again won't help until somebody corrects the setting that the sentence names.
         case needsConfiguration(String)
         /// Nothing was sent: Apple is down.
         case notTried
     }
 
-    /// What changed of the purchases of whoever made this one.
+    /// Asks what changed in the purchases of the customer who made this one.
     ///
     /// - Parameters:
     ///   - transactionID: any of the customer's.
-    ///   - revision: up to where the history is known; `nil` for all of it. One that Apple does not take any more counts
-    ///     as none.
+    ///   - revision: how far the history is known; `nil` to read all of it. If Apple no longer takes it, all is read,
+    ///     too.
     package func changes(
         ofCustomerWith transactionID: String, after revision: String?, in environment: Environment
     ) async throws(CancellationError) -> Outcome<Changes> {
@@ -73,7 +73,7 @@ package struct AppleQuestions: Sendable {
                 pages += 1
                 if pages >= mostPages { return .answer(changes) }
             case .notFound where pages == 0: return .notKnown
-            // What was read before holds, and the next time begins behind it.
+            // What was read so far is kept, and the next time begins after it.
             case _ where pages > 0: return .answer(changes)
             case .tryAgain(.unknownStatus(Self.invalidRevision, _)) where revision != nil:
                 return try await self.changes(ofCustomerWith: transactionID, after: nil, in: environment)
@@ -86,8 +86,8 @@ package struct AppleQuestions: Sendable {
     /// https://developer.apple.com/documentation/appstoreserverapi/invalidrequestrevisionerror
     private static let invalidRevision = 4_000_005
 
-    /// A purchase as Apple sees it now, and in which environment; an app of production is also looked for in sandbox,
-    /// where testers buy.
+    /// Asks how Apple sees a purchase now, and in which environment. A purchase in an app of production is also looked
+    /// for in sandbox, where testers buy.
     package func purchase(
         _ transactionID: String, in environment: Environment
     ) async throws(CancellationError) -> Outcome<(verified: VerifiedTransaction, environment: Environment)> {
@@ -109,7 +109,7 @@ package struct AppleQuestions: Sendable {
 }
 
 extension AppleQuestions.Outcome {
-    /// What asking came to where nothing was found.
+    /// The result of asking, if nothing was found.
     fileprivate init<Value>(unanswered outcome: ServerAPIOutcome<Value>) {
         self =
             switch outcome {
@@ -126,6 +126,6 @@ extension AppleQuestions.Outcome {
 }
 
 extension Environment {
-    /// As the App Store Server API calls it.
+    /// The environment as the App Store Server API calls it.
     var server: ServerEnvironment { self == .production ? .production : .sandbox }
 }

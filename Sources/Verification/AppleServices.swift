@@ -2,7 +2,7 @@ package import AppStore
 package import Foundation
 package import Reconciliation
 
-/// A key, a certificate or an address that can't be used, as the configuration has it.
+/// Why a key, a certificate or an address of the configuration can't be used.
 package struct UnusableSetting: Error, CustomStringConvertible {
     package let description: String
 
@@ -11,15 +11,15 @@ package struct UnusableSetting: Error, CustomStringConvertible {
     }
 }
 
-/// Everything by which a run verifies: Apple's endpoints, and Apple's signatures.
+/// Everything that a run verifies with: Apple's endpoints, and Apple's signatures.
 package struct AppleServices: Sendable {
     package let verifyReceipt: VerifyReceiptClient
-    /// For each app that has a key, by bundle id, by whatever its receipts are verified.
+    /// For each app with a key, by bundle id, whichever way its receipts are verified.
     package let serverAPI: [BundleID: ServerAPIClient]
-    /// By which Apple's notifications are heard and customers are asked about again: where they can't be, receipts still
-    /// can be verified.
+    /// The clients for hearing notifications and asking again about customers. If that can't be done, receipts can
+    /// still be verified.
     private let hearing: [BundleID: ServerAPIClient]
-    /// Those whose receipts it is asked about, and all.
+    /// The apps whose receipts the App Store Server API is asked about, and all apps.
     private let asking: Set<BundleID>
     private let apps: Set<BundleID>
     private let connection: AppStoreConnection
@@ -27,7 +27,7 @@ package struct AppleServices: Sendable {
     private let roots: TrustRoots
     private let signed: JWSVerifier
 
-    /// - Throws: `UnusableSetting` where a key, a certificate or an address can't be used.
+    /// - Throws: `UnusableSetting` if a key, a certificate or an address can't be used.
     package init(_ apple: AppleSettings, apps: [AppSettings]) throws(UnusableSetting) {
         let roots = try TrustRoots(apple)
         let signed = JWSVerifier(roots: roots)
@@ -53,9 +53,9 @@ package struct AppleServices: Sendable {
         self.signed = signed
     }
 
-    /// What verifies the receipts of these apps.
+    /// Makes the verifiers of these apps.
     ///
-    /// - Parameter now: the moment to take for the present.
+    /// - Parameter now: the run's present moment.
     package func verifiers(of apps: [AppSettings], now: Date) -> [AppVerifier] {
         let offline = OfflineVerifier(roots: roots, signed: signed, now: now)
         return apps.map { app in
@@ -65,19 +65,19 @@ package struct AppleServices: Sendable {
         }
     }
 
-    /// What Apple told the app's server of itself; `nil` where the app has no key.
+    /// The history of what Apple told the app's server; `nil` if the app has no key.
     package func noticeHistory(of app: AppSettings) -> NoticeHistory? {
         hearing[app.app.bundleID].map { NoticeHistory(client: $0) }
     }
 
-    /// What Apple can be asked about what the app sold before; `nil` where the app has no key.
+    /// The questions to Apple about what the app sold before; `nil` if the app has no key.
     package func questions(of app: AppSettings) -> AppleQuestions? {
         hearing[app.app.bundleID].map { AppleQuestions(client: $0, mostPages: app.mostHistoryPages) }
     }
 
     /// Apple's sales reports of a vendor.
     ///
-    /// - Throws: `UnusableSetting` where the key can't be used.
+    /// - Throws: `UnusableSetting` if the key can't be used.
     package func salesReports(_ access: SalesAccess) throws(UnusableSetting) -> SalesReports {
         let settings = SalesReportSettings(
             vendorNumber: access.vendorNumber, address: apple.appStoreConnect,
@@ -85,13 +85,13 @@ package struct AppleServices: Sendable {
         return SalesReports(client: connection.salesReports(settings, credentials: try access.credentials))
     }
 
-    /// Whether any of these apps has a key by which it can be heard.
+    /// Whether any of these apps has a key to hear its notifications with.
     package func canHear(_ apps: [AppSettings]) -> Bool { apps.contains { noticeHistory(of: $0) != nil } }
 
-    /// A notification of version 2 that the app's server got from Apple and handed on.
+    /// Reads a notification of version 2 that the app's server got from Apple and handed on.
     ///
     /// - Parameter payload: its `signedPayload`, a JWS, or the body of Apple's request that holds it. Only Apple's
-    ///   signature counts, so that nobody need be trusted on the way.
+    ///   signature counts, so nobody on the way need be trusted.
     package func notice(handedOn payload: String, for app: AppSettings) -> Result<Notice, NoticeFlaw> {
         let expectation = JWSExpectation(
             bundleID: app.app.bundleID.text, appAppleID: app.serverAPI?.appAppleID,
@@ -110,16 +110,16 @@ package struct AppleServices: Sendable {
         }
     }
 
-    /// Whether what verifies an app's receipts counts as down: the App Store Server API by its key, whose limits are the
-    /// app's own, or `verifyReceipt`.
+    /// Whether what verifies an app's receipts counts as down: the App Store Server API for the app's key, whose limits
+    /// are its own, or `verifyReceipt`.
     package func isDown(for app: BundleID) -> Bool {
         asking.contains(app) ? serverAPI[app]?.isCircuitOpen ?? false : verifyReceipt.isCircuitOpen
     }
 
-    /// The apps whose receipts can't be verified for now, since what verifies them counts as down.
+    /// The apps whose receipts can't be verified for now, as what verifies them counts as down.
     package var appsInOutage: [BundleID] { apps.filter { isDown(for: $0) }.sorted() }
 
-    /// Whether everything that was asked tonight counts as down, so that nothing more is sent.
+    /// Whether everything that was asked tonight counts as down, so nothing more is sent.
     package var isDown: Bool {
         var asked = serverAPI.filter { asking.contains($0.key) }.values
             .filter { $0.statistics(of: .production).requests > 0 }
@@ -128,12 +128,12 @@ package struct AppleServices: Sendable {
         return !asked.isEmpty && asked.allSatisfy { $0 }
     }
 
-    /// Asks the App Store Server API something harmless for each app whose receipts it is asked about, twice where Apple
+    /// Asks the App Store Server API something harmless for each app whose receipts it is asked about, twice if Apple
     /// refuses the key: it has been seen to refuse good ones for a moment.
     ///
     /// - Returns: the apps whose key Apple refuses, and why.
-    /// - Throws: `UnusableSetting` where no app is left that can be verified: then the key must be mended before any receipt
-    ///   is touched.
+    /// - Throws: `UnusableSetting` if no app is left that can be verified: then the key must be corrected before any
+    ///   receipt is touched.
     @discardableResult
     package func checkAccess() async throws(UnusableSetting) -> [BundleID: String] {
         var refused = await refusals(of: asking)
@@ -159,7 +159,7 @@ package struct AppleServices: Sendable {
 }
 
 extension ServerAPIClient {
-    /// What asking for a transaction that nobody has comes to.
+    /// The result of asking for a transaction that nobody has.
     package var access: ServerAPIOutcome<SignedTransaction> {
         get async {
             do {
@@ -201,7 +201,7 @@ extension AppStoreConnectCredentials {
 }
 
 extension TrustRoots {
-    /// Apple's, and those of the file that the settings name.
+    /// Apple's roots, and those of the file in the settings.
     fileprivate init(_ settings: AppleSettings) throws(UnusableSetting) {
         guard let file = settings.rootCertificates else {
             self = .apple

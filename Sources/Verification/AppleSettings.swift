@@ -10,9 +10,9 @@ public struct AppleSettings: Sendable {
     public var serverAPISandbox: String
     /// The App Store Connect API, which hands out sales reports, without the path.
     public var appStoreConnect: String
-    /// A further file of certificate authorities in PEM, for tests and proxies.
+    /// An additional file of certificate authorities in PEM, for tests and proxies.
     public var certificateAuthorities: String?
-    /// A file of further root certificates in which Apple's signatures may end, for tests.
+    /// A file of additional root certificates in which Apple's signatures may end, for tests.
     public var rootCertificates: String?
     /// The most requests in flight.
     public var concurrency: Int

@@ -2,9 +2,9 @@ package import AppStore
 import Foundation
 package import Reconciliation
 
-/// What Apple sends, turned into the types of the rules.
+/// Conversion of what Apple sends to the types of the rules.
 extension ReceiptVerdict {
-    /// - Parameter now: the moment that the run takes for the present.
+    /// - Parameter now: the run's present moment.
     init(_ outcome: VerifyReceiptOutcome, now: Date) {
         self =
             switch outcome {
@@ -28,7 +28,7 @@ extension ReceiptVerdict {
     }
 }
 
-/// Why what a proof says can't be used, in a sentence.
+/// Why the contents of a proof can't be used, in a sentence.
 struct ReceiptFlaw: Error, CustomStringConvertible {
     let text: String
 
@@ -36,7 +36,7 @@ struct ReceiptFlaw: Error, CustomStringConvertible {
 }
 
 extension VerifiedReceipt {
-    /// What an answer of Apple's, or a receipt in the shape of one, says.
+    /// Reads an answer of Apple's, or a receipt in the shape of one.
     static func reading(
         _ answer: VerifiedReceiptAnswer, source: Source, now: Date
     ) -> Result<VerifiedReceipt, ReceiptFlaw> {
@@ -61,7 +61,7 @@ extension VerifiedReceipt {
                 receipt.unreadable.append(error.text)
                 continue
             }
-            // That it was bought; of a refund a receipt tells nothing, unless it holds one.
+            // A receipt says that a purchase was made; of a refund it says nothing unless it holds one.
             let saidAt = transaction.refundedAt == nil ? nil : answer.receiptCreationDate
             receipt.transactions.append(
                 VerifiedTransaction(
@@ -73,14 +73,14 @@ extension VerifiedReceipt {
         return .success(receipt)
     }
 
-    /// When the receipt was made from which Apple read a transaction. What belongs to subscriptions Apple adds as it is now;
-    /// a receipt of one transaction says no more than when that was bought.
+    /// When the receipt was made from which Apple read a transaction. `nil` for subscriptions, which Apple adds as they
+    /// are now. A receipt of one transaction says only when that was bought.
     private static func madeAt(_ transaction: Transaction, in answer: VerifiedReceiptAnswer) -> Date? {
         if transaction.expiresAt != nil { return nil }
         return answer.isFlat ? transaction.purchasedAt : answer.receiptCreationDate
     }
 
-    /// What one signed transaction says.
+    /// Reads one signed transaction.
     init(_ signed: SignedTransaction, source: Source, now: Date) throws {
         try self.init(holdingNothing: signed.bundleID, signed.environment, now: now)
         var verified = VerifiedTransaction(
@@ -89,7 +89,7 @@ extension VerifiedReceipt {
         transactions = [verified]
     }
 
-    /// What a signed payload says that names no purchase. What Xcode and local tests sign counts as sandbox: nobody
+    /// Reads a signed payload that names no purchase. Payloads signed by Xcode and local tests count as sandbox: nobody
     /// paid.
     ///
     /// - Parameters:
@@ -117,7 +117,7 @@ extension ReceiptProblem {
         self =
             switch why {
             case .unreadable, .noReceipt: .unreadableAnswer
-            // Whoever stands before Apple's servers says so of any request.
+            // Proxies before Apple's servers answer so to any request.
             case .noAnswer, .sandboxDown, .http(502...504), .waitTooLong(http: 502...504, _): .appleUnreachable
             case .http, .waitTooLong, .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .noEnvironment:
                 .tryAgain
@@ -126,13 +126,13 @@ extension ReceiptProblem {
 }
 
 extension Transaction {
-    /// - Throws: `ReceiptFlaw`, or AppStore's `UnusableTransaction`, when it can't be used.
+    /// - Throws: `ReceiptFlaw`, or AppStore's `UnusableTransaction`, if it can't be used.
     package init(_ signed: SignedTransaction) throws {
         try self.init(try signed.transaction(), number: 1)
     }
 
-    /// - Parameter number: counted from one, in what holds it; it names a transaction whose id can't be one.
-    /// - Throws: when an id is none of Apple's, or the ledger can't count so many units.
+    /// - Parameter number: its position in what holds it, counted from one; it names a transaction with an unusable id.
+    /// - Throws: if an id is not one of Apple's, or the ledger can't count so many units.
     init(_ row: AppStoreTransaction, number: Int) throws(ReceiptFlaw) {
         guard let id = TransactionID(row.transactionID) else {
             throw ReceiptFlaw(text: "transaction no. \(number): its id can't be one")
@@ -151,16 +151,16 @@ extension Transaction {
         originalPurchasedAt = row.originalPurchaseDate
         expiresAt = row.expiresDate
         refundedAt = row.cancellationDate
-        // A reason alone is no refund: answers have one beside an empty date.
+        // A reason without a date is no refund: answers have a reason beside an empty date.
         refundReason = row.cancellationDate == nil ? nil : row.cancellationReason
         revocationType = row.revocationType
         revocationPercentage = row.revocationPercentage
         ownership = row.ownershipType
         isTrial = row.isTrialPeriod
         isUpgraded = row.isUpgraded
-        // What is tested in Xcode is of no period, or of 0.
+        // A test purchase in Xcode belongs to no period, or has 0 here.
         webOrderLineItemID = row.webOrderLineItemID.flatMap { $0.isEmpty || $0 == "0" ? nil : $0 }
-        // One that is no UUID occurs, and stays as it is.
+        // Tokens that are no UUID occur, and are kept as they are.
         appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }?.upTo(Self.longestToken)
         appTransactionID = row.appTransactionID?.upTo(TransactionKind.longest)
         storefront = row.storefront
@@ -177,12 +177,12 @@ extension Transaction {
 }
 
 extension String {
-    /// `nil` where it has more bytes.
+    /// `nil` if it has more bytes.
     fileprivate func upTo(_ bytes: Int) -> String? { utf8.count <= bytes ? self : nil }
 }
 
 extension ProductType {
-    /// In the words of signed transactions; `nil` for a word that Apple may add.
+    /// The type in the words of signed transactions; `nil` for a word that Apple may add.
     fileprivate init?(applesWord word: String) {
         switch word {
         case "Consumable": self = .consumable

@@ -1,12 +1,12 @@
 import AppStore
 import Reconciliation
 
-/// What Apple told tonight of the customers of an app: each is asked about once, however many uploads lead there.
+/// What Apple told tonight of an app's customers. Each is asked about only once, however many uploads lead to them.
 actor CustomerHistories {
-    /// What asking about a customer came to.
+    /// The result of asking about a customer.
     enum Answer: Sendable {
         case history(CustomerHistory)
-        /// Apple does not know the id that was asked with.
+        /// Apple does not know the id in the question.
         case notKnown
         case problem(ReceiptVerdict)
     }
@@ -16,7 +16,7 @@ actor CustomerHistories {
         let environment: ServerEnvironment
     }
 
-    /// By what uploads of one customer are known to belong together.
+    /// Something that uploads of the same customer share.
     private enum Sign: Hashable {
         case customer(Key)
         case user(String, ServerEnvironment)
@@ -27,10 +27,10 @@ actor CustomerHistories {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// So many transactions are remembered at least, and twice as many at most: a customer who is led to again and
-    /// again stays, and memory is bounded.
+    /// At least this many transactions are remembered, and at most twice as many. A customer to whom uploads lead again
+    /// and again stays, and memory is bounded.
     private let most: Int
-    /// What is known by any of a customer's transactions, and by their account.
+    /// The histories by each of the customer's transactions, and by their account.
     private var young: [Key: CustomerHistory] = [:]
     private var old: [Key: CustomerHistory] = [:]
     private var questions: [Sign: Question] = [:]
@@ -39,12 +39,12 @@ actor CustomerHistories {
         self.most = most
     }
 
-    /// Gives what is known of the customer to whom any of these leads, or asks.
+    /// Returns what is known of the customer to whom any of these ids leads, or asks.
     ///
     /// - Parameters:
-    ///   - users: who uploaded it. Of uploads of one user the first asks, and the others wait for what it is told: they
+    ///   - users: the users who uploaded it. Only a user's first upload asks, and the others wait for its answer: they
     ///     are mostly of one customer.
-    ///   - ask: is not called where the answer is known by then.
+    ///   - ask: is not called if the answer is known by then.
     func history(
         of ids: [CustomerID], in environment: ServerEnvironment, users: [String],
         ask: @Sendable () async throws(CancellationError) -> Answer
@@ -52,7 +52,7 @@ actor CustomerHistories {
         let keys = ids.map { Key(id: $0, environment: environment) }
         if let known = known(keys) { return .history(known) }
         let signs = keys.map(Sign.customer) + users.map { .user($0, environment) }
-        // Once: who learns nothing from the one before asks beside the others.
+        // Waits only once: uploads that learn nothing from the first then ask at the same time.
         if let sign = signs.first(where: { questions[$0] != nil }) {
             await withCheckedContinuation { questions[sign, default: Question()].waiting.append($0) }
             if let known = known(keys) { return .history(known) }
@@ -95,15 +95,15 @@ actor CustomerHistories {
 /// Everything that a customer bought in an app, as Apple sees it now.
 struct CustomerHistory: Sendable {
     private(set) var transactions: [Transaction]
-    /// What could not be read of it, in a sentence each.
+    /// What could not be read of it, a sentence for each.
     var unreadable: [String] = []
 
     init(_ transactions: [Transaction] = []) {
         self.transactions = transactions
     }
 
-    /// The customer's `appTransactionId`, where all that they paid for themselves name the same: a family's purchases may
-    /// name another's, and some histories were seen to name several.
+    /// The customer's `appTransactionId`, if all purchases that they paid for themselves name the same: a family's
+    /// purchases may name another's, and some histories were seen to name several.
     var account: String? {
         let named = Set(transactions.filter { $0.ownership == "PURCHASED" }.compactMap(\.appTransactionID))
         return named.count == 1 ? named.first : nil
@@ -122,8 +122,8 @@ struct CustomerHistory: Sendable {
 }
 
 extension VerifiedReceipt {
-    /// Takes over how the customer's purchases stand, and those that the receipt doesn't hold. What of either could not be
-    /// read stays: the history may lack what the receipt holds.
+    /// Takes over the state of the customer's purchases, and those that the receipt doesn't hold. What could not be
+    /// read of either stays noted: the history may lack what the receipt holds.
     mutating func take(_ history: CustomerHistory) {
         var places: [TransactionID: Int] = [:]
         for (place, verified) in transactions.enumerated() { places[verified.transaction.id] = place }

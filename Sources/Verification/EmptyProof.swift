@@ -3,7 +3,7 @@ import Reconciliation
 
 /// A genuine JWS that names no purchase: a renewal info, an AppTransaction, or a notification such as `TEST`.
 struct EmptyProof: Sendable {
-    /// Whose purchases Apple tells for it; `nil` where it leads to nobody.
+    /// The customer whose purchases Apple can be asked about; `nil` if it leads to nobody.
     let customer: CustomerID?
     /// What it is, and what is missing, in a sentence.
     let text: String
@@ -19,7 +19,7 @@ struct EmptyProof: Sendable {
             "an AppTransaction", transaction.appTransactionID.map(CustomerID.account), madeIn: transaction.receiptType)
     }
 
-    /// A notification that carries no transaction may carry what leads to some.
+    /// Reads a notification without a transaction, which may carry something that leads to some.
     init(_ notification: AppStoreNotification) {
         if let renewal = notification.renewalInfo {
             self.init(renewal)
@@ -37,7 +37,7 @@ struct EmptyProof: Sendable {
 
     private static let needsKey = "with a key for the App Store Server API it leads to all of the customer's"
 
-    /// - Parameter environment: as it was sent. Apple knows nobody of Xcode's and of local tests.
+    /// - Parameter environment: as it was sent. Apple knows no customers of Xcode and of local tests.
     private init(_ kind: String, _ customer: CustomerID?, madeIn environment: String?) {
         let isApples = environment.flatMap(AppStoreEnvironment.init)?.isSignedByApple ?? false
         guard isApples, let customer else {

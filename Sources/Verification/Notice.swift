@@ -2,12 +2,12 @@ import AppStore
 package import Foundation
 package import Reconciliation
 
-/// What Apple told the app's server of itself: a notification of version 2. All of it is signed by Apple, and is for the
-/// app.
+/// What Apple told the app's server of its own accord: a notification of version 2. All of it is signed by Apple, and
+/// is for the app.
 ///
-/// It says how things stood when it was made. How they stand now says the customer's history.
+/// It says how things stood when it was made. The customer's history says how they stand now.
 package struct Notice: Sendable {
-    /// The same for each attempt to send it.
+    /// Stays the same for each attempt to send it.
     package var uuid: String
     /// Apple's word, as sent: `ONE_TIME_CHARGE`, `DID_RENEW`, `REFUND` …
     package var type: String
@@ -15,7 +15,7 @@ package struct Notice: Sendable {
     package var signedAt: Date
     package var bundleID: BundleID
     package var environment: Environment
-    /// What it is about; `nil` for one that is about no purchase, such as `TEST`.
+    /// The transaction that it is about; `nil` if it is about no purchase, such as `TEST`.
     package var transaction: VerifiedTransaction?
     /// When Apple signed the transaction. For a renewal it may be before the purchase.
     package var transactionSignedAt: Date?
@@ -23,13 +23,13 @@ package struct Notice: Sendable {
     package var signedTransaction: String?
     /// Apple's word for why it asks about consumption, in `CONSUMPTION_REQUEST`.
     package var consumptionReason: String?
-    /// What became of it, where Apple said so.
+    /// The attempts to send it, if Apple named them.
     package var attempts: [NoticeAttempt]
-    /// All of it as Apple's history has it; `nil` of one that was handed on.
+    /// The whole payload from Apple's history; `nil` if it was handed on.
     package var payload: String?
 }
 
-/// One time that Apple sent a notification to the app's server.
+/// One attempt of Apple's to send a notification to the app's server.
 package struct NoticeAttempt: Hashable, Sendable {
     package var date: Date?
     /// Apple's word, as sent: `SUCCESS`, `TIMED_OUT` …
@@ -39,9 +39,9 @@ package struct NoticeAttempt: Hashable, Sendable {
 /// Why a notification can't be used, in a sentence that holds nothing of its payload.
 package struct NoticeFlaw: Error, Hashable, Sendable, CustomStringConvertible {
     package let text: String
-    /// Whether it never will be, whatever setting is mended and whatever a newer program reads.
+    /// Whether it never will be usable, whatever setting is corrected and whatever a newer program can read.
     package let isFinal: Bool
-    /// Whether Apple signed it, for another app or environment.
+    /// Whether Apple signed it, but for another app or environment.
     package let isOfAnother: Bool
 
     package init(text: String, isFinal: Bool = false, isOfAnother: Bool = false) {
@@ -54,10 +54,10 @@ package struct NoticeFlaw: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Notice {
-    /// The most bytes that the ledger takes for one; 36 are usual.
+    /// The most bytes that the ledger takes for a UUID; 36 are usual.
     private static let longestUUID = 64
 
-    /// - Parameter notification: was verified.
+    /// - Parameter notification: a verified one.
     init(
         _ notification: AppStoreNotification, attempts: [NoticeAttempt] = [], payload: String? = nil
     ) throws(NoticeFlaw) {

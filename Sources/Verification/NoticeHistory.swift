@@ -2,32 +2,33 @@ import AppStore
 package import Foundation
 package import Reconciliation
 
-/// What Apple sent to an app's server, or tried to, as Apple keeps it: Get Notification History, 180 days in production
-/// and 30 in sandbox. Notifications come in no order that Apple states.
+/// What Apple sent to an app's server, or tried to, as Apple keeps it: Get Notification History, for 180 days in
+/// production and 30 in sandbox. Apple states no order of the notifications.
 package struct NoticeHistory: Sendable {
     let client: ServerAPIClient
 
     /// Up to 20 notices.
     package struct Page: Sendable {
         package var notices: [Notice]
-        /// What is not Apple's or not this app's, or can't be used: a sentence each, with nothing of a payload.
+        /// Entries that are not Apple's or not this app's, or can't be used: a sentence for each, with nothing of a
+        /// payload.
         package var unreadable: [String]
-        /// What of it may be the app's, to be kept until it can be used.
+        /// Those of them that may be the app's, to be kept until they can be used.
         package var unusable: [UnusableNotice] = []
-        /// By what the next page is asked for; `nil` on the last one.
+        /// The token for the next page; `nil` on the last one.
         package var next: String?
 
         package var hasMore: Bool { next != nil }
     }
 
-    /// What asking for a page came to. No text holds anything of a payload, a token or the key.
+    /// The result of asking for a page. No text holds anything of a payload, a token or the key.
     package enum Outcome: Sendable {
         case page(Page)
-        /// Apple does not take the token, or no longer: the caller begins anew with the first page.
+        /// Apple does not take, or no longer takes, the token: the caller begins anew with the first page.
         case pageTokenRefused
-        /// Nothing was learnt; a later night may fare better.
+        /// Nothing was learnt; a later night may bring more.
         case problem(String)
-        /// Asking again won't help until somebody mends the setting that the sentence names.
+        /// Asking again won't help until somebody corrects the setting that the sentence names.
         case needsConfiguration(String)
         /// Nothing was sent: Apple is down.
         case notTried
@@ -36,10 +37,10 @@ package struct NoticeHistory: Sendable {
     /// Asks for a page of what was sent from a moment on.
     ///
     /// - Parameters:
-    ///   - start: Apple refuses one that lies further back than it keeps notifications.
-    ///   - end: the same for each page; the future counts as now.
-    ///   - token: the `next` of the page before, which was asked for with the same start and end; `nil` for the first.
-    /// - Throws: `CancellationError` when the run was asked to stop.
+    ///   - start: Apple refuses a start before the time for which it keeps notifications.
+    ///   - end: the same for each page; a future end counts as now.
+    ///   - token: the `next` of the previous page, asked for with the same start and end; `nil` for the first page.
+    /// - Throws: `CancellationError` if the run was asked to stop.
     package func page(
         from start: Date, to end: Date, token: String? = nil, in environment: Environment
     ) async throws(CancellationError) -> Outcome {
@@ -58,17 +59,17 @@ package struct NoticeHistory: Sendable {
     }
 
     private static func outcome(of found: NotificationPage, after token: String?) -> Outcome {
-        // Otherwise the same page would be asked for for ever.
+        // Otherwise the same page would be asked for endlessly.
         if found.hasMore, found.paginationToken == nil || found.paginationToken == token {
             return .problem("Apple's answer could not be read: it says that there is more, and not where")
         }
-        // Under the app's own bundle id another number is the setting's fault, unless some have the right one.
+        // Another number under the app's own bundle id means that the setting is wrong, unless some have the right one.
         if !found.entries.contains(where: { $0.notification.appAppleID != nil }),
             let wrong = found.unverified.lazy.compactMap(\.error.wrongAppAppleID).first
         {
             return .needsConfiguration(wrong)
         }
-        // All of it a stranger's: what Apple had to say was not heard.
+        // None of it is Apple's, so what Apple had to say was not heard.
         if found.entries.isEmpty, let forged = found.unverified.first(where: { !$0.error.isOfAnother }) {
             return .problem("\(forged)")
         }
@@ -112,7 +113,7 @@ extension NoticeAttempt {
 }
 
 extension JWSError {
-    /// Whether Apple signed it, for another app or environment.
+    /// Whether Apple signed it, but for another app or environment.
     fileprivate var isOfAnother: Bool {
         switch self {
         case .bundleID, .environment: true
@@ -121,7 +122,7 @@ extension JWSError {
         }
     }
 
-    /// In a sentence, that the app has another number in the store than `app_apple_id` says; `nil` where that is not it.
+    /// A sentence that says that the app has another number in the store than `app_apple_id`; `nil` if that is not it.
     var wrongAppAppleID: String? {
         switch self {
         case .appAppleID(let found?, let expected):
@@ -131,7 +132,7 @@ extension JWSError {
         }
     }
 
-    /// Whether no setting and no newer program makes it a payload that Apple signed for the app.
+    /// Whether no setting and no newer program can make it a payload that Apple signed for the app.
     var isFinal: Bool {
         switch self {
         case .tooLarge, .notCompact, .malformedHeader, .malformedPayload, .noSigningDate, .malformedSignature,

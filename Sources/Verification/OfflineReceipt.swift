@@ -2,14 +2,14 @@ import AppStore
 import Foundation
 import Reconciliation
 
-/// What a payload shows by itself, without asking anyone.
+/// What a payload shows by itself, offline.
 struct OfflineReceipt: Sendable {
     /// Whether it is a JWS, such as a signed transaction of StoreKit 2, which `verifyReceipt` doesn't take.
     var isJWS = false
     var signature: OfflineSignature?
-    /// What it says of itself; nobody vouches for it unless the signature is valid.
+    /// The contents, which nothing vouches for unless the signature is valid.
     var contents: VerifiedReceipt?
-    /// Of a JWS that names no purchase, what it is.
+    /// What kind of JWS it is, if it names no purchase.
     var empty: EmptyProof?
     /// Why its contents can't be used.
     var flaw: String?
@@ -18,16 +18,16 @@ struct OfflineReceipt: Sendable {
     /// Whether it has none of the forms of Apple's proofs.
     var isOfNoForm = false
 
-    /// To whom it leads; nobody vouches for it unless the signature is valid.
+    /// The customer to whom it leads; nothing vouches for it unless the signature is valid.
     var customer: CustomerID? {
         contents?.transactions.first.map { .transaction($0.transaction.id) } ?? empty?.customer
     }
 
-    /// The verdict of the signature alone.
+    /// The verdict by the signature alone.
     var verdict: ReceiptVerdict {
         if isEmpty { return .problem(.empty, "the client uploaded nothing") }
         if isJWS, signature == .valid, contents == nil {
-            // What Apple signed is not malformed: this program can't read it, and a later one may.
+            // What Apple signed is not malformed. This program can't read it, but a later one may.
             return .problem(.unreadableAnswer, "Apple signed it, but \(flaw ?? "it can't be read")")
         }
         guard signature == .valid, let contents else {
@@ -43,10 +43,10 @@ struct OfflineVerifier: Sendable {
     private let appReceipts: AppReceiptVerifier
     private let transactionReceipts: TransactionReceiptVerifier
     private let signed: JWSVerifier
-    /// The moment that the run takes for the present.
+    /// The run's present moment.
     private let now: Date
 
-    /// - Parameter signed: shared with the clients of the App Store Server API, for it remembers chains.
+    /// - Parameter signed: shared with the clients of the App Store Server API, as it remembers chains.
     init(roots: TrustRoots, signed: JWSVerifier, now: Date) {
         appReceipts = AppReceiptVerifier(roots: roots)
         transactionReceipts = TransactionReceiptVerifier(roots: roots)
@@ -104,7 +104,7 @@ struct OfflineVerifier: Sendable {
 
     private func check(signed jws: String, allowsXcode: Bool) -> OfflineReceipt {
         var proof = OfflineReceipt(isJWS: true)
-        // Whose app it is for is screened like any receipt's: a foreign one is listed, not merely refused.
+        // The app is screened as for any receipt: a foreign one is listed, not just refused.
         var expectation = JWSExpectation.anything
         if allowsXcode { expectation.environments.formUnion([.xcode, .localTesting]) }
         do {
@@ -122,7 +122,7 @@ struct OfflineVerifier: Sendable {
 }
 
 extension OfflineReceipt {
-    /// Reads what was found signed.
+    /// Reads content whose signature was verified.
     ///
     /// - Throws: `ReceiptFlaw`, or AppStore's `UnusableTransaction`.
     fileprivate mutating func read(_ content: SignedContent, now: Date) throws {
@@ -130,7 +130,7 @@ extension OfflineReceipt {
         case .transaction(let transaction):
             contents = try VerifiedReceipt(transaction, source: .local, now: now)
         case .renewalInfo(let renewal):
-            // It names no app: what its customer bought does.
+            // It names no app: its customer's purchases do.
             contents = try VerifiedReceipt(holdingNothing: nil, renewal.environment, now: now)
             empty = EmptyProof(renewal)
         case .appTransaction(let transaction):
@@ -157,7 +157,7 @@ extension OfflineSignature {
 }
 
 extension JWSError {
-    /// What the refusal says of the signature.
+    /// The state of the signature that the error implies.
     fileprivate var signature: OfflineSignature? {
         switch self {
         case .wrongSignature, .malformedSignature, .algorithm: .invalid

@@ -1,12 +1,12 @@
 import AppStore
 package import Foundation
 
-/// By what App Store Connect lets a vendor fetch its sales reports; all of it is from App Store Connect.
+/// The credentials for a vendor's sales reports, all of them from App Store Connect.
 public struct SalesAccess: Sendable {
     /// Digits, as App Store Connect shows them under Payments and Financial Reports.
     public var vendorNumber: String
     public var issuerID: String
-    /// Of a key of the team whose role is Admin, Finance or Sales.
+    /// The id of a key of the team whose role is Admin, Finance or Sales.
     public var keyID: String
     /// The text of the `.p8` file.
     public var key: Secret
@@ -23,22 +23,22 @@ public struct SalesAccess: Sendable {
 package struct SalesReports: Sendable {
     let client: SalesReportClient
 
-    /// What asking for the report of a day came to.
+    /// The result of asking for the report of a day.
     package enum Outcome: Sendable, Hashable {
-        /// The report, compressed as gzip does.
+        /// The report, compressed with gzip.
         case report(Data)
-        /// Apple has none: nothing was sold on that day, or it is not ready yet.
+        /// Apple has no report: nothing was sold on that day, or it is not ready yet.
         case notThere
-        /// Nothing was learnt, for the reason given in a sentence; a later night may fare better.
+        /// Nothing was learnt, for the reason given in a sentence; a later night may bring more.
         case problem(String)
-        /// Asking again won't help until somebody mends the setting that the sentence names.
+        /// Asking again won't help until somebody corrects the setting that the sentence names.
         case needsConfiguration(String)
     }
 
     /// Asks for the report of a day of Pacific Time.
     ///
     /// - Parameter day: such as `2026-11-20`.
-    /// - Throws: `CancellationError` when the run was asked to stop.
+    /// - Throws: `CancellationError` if the run was asked to stop.
     package func report(of day: String) async throws(CancellationError) -> Outcome {
         switch try await client.report(of: day) {
         case .report(let data): .report(data)
