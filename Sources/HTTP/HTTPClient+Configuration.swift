@@ -1,18 +1,18 @@
 public import Foundation
 
 extension HTTPClient {
-    /// How a client connects, and where its limits are. Proxies are as libcurl's environment names them
-    /// (`https_proxy`, `no_proxy`).
+    /// How a client connects, and its limits. Proxies come from libcurl's environment variables (`https_proxy`,
+    /// `no_proxy`).
     public struct Configuration: Sendable {
-        /// Transfers in flight at the same time; others wait in their order. Less than one counts as one.
+        /// Transfers in flight at the same time; others wait in order. Less than one counts as one.
         public var maximumTransfers: Int
-        /// Seconds until a connection, TLS handshake included, must be there.
+        /// Seconds in which a connection, TLS handshake included, must be established.
         public var connectTimeout: TimeInterval
         /// Seconds for the whole transfer, once it has a slot.
         public var timeout: TimeInterval
         /// The largest body that is accepted.
         public var maximumResponseBytes: Int
-        /// Path of a further PEM file of certificate authorities, beside the system's.
+        /// Path of an additional PEM file of certificate authorities, beside the system's.
         public var certificateAuthorities: String?
         public var userAgent: String
 

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Why there is no answer. No text of it holds a URL's query, a header's value or a body.
+/// Why there is no answer. Its texts hold no query of a URL, no header's value and no body.
 public enum HTTPError: Error, Sendable, Equatable {
-    /// Not an absolute `http` or `https` URL. Without what follows its path.
+    /// Not an absolute `http` or `https` URL; shown only up to its path.
     case invalidURL(String)
     /// A method or a header that can't be sent as it is.
     case invalidRequest(String)
@@ -11,7 +11,7 @@ public enum HTTPError: Error, Sendable, Equatable {
     case couldNotConnect(host: String, reason: String)
     /// Neither connected nor answered in time.
     case timedOut(host: String, afterSeconds: TimeInterval)
-    /// The server's certificate isn't trusted, or those that decide on it can't be used.
+    /// The server's certificate isn't trusted, or the certificates to check it with can't be used.
     case tls(String)
     /// More bytes than the limit.
     case responseTooLarge(limit: Int)
@@ -19,7 +19,7 @@ public enum HTTPError: Error, Sendable, Equatable {
     case connectionLost(String)
     /// The task was cancelled, or the client closed.
     case cancelled
-    /// libcurl's code, and its text.
+    /// libcurl's code and text.
     case other(code: Int, String)
 
     /// Whether the same request may well succeed later.

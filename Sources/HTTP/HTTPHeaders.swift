@@ -1,4 +1,4 @@
-/// The fields of a request's or a response's header, in their order. Names are compared without regard to case.
+/// The header fields of a request or a response, in order. Names are compared without regard to case.
 public struct HTTPHeaders: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
         public let name: String
@@ -9,12 +9,12 @@ public struct HTTPHeaders: Sendable, Equatable {
             self.value = value
         }
 
-        /// Names differ only in more than case.
+        /// Ignores the case of names.
         public static func == (left: Field, right: Field) -> Bool {
             left.isNamed(right.name) && left.value == right.value
         }
 
-        /// Without regard to the case of ASCII letters; names hold no others.
+        /// Compares without regard to the case of ASCII letters; names hold no others.
         func isNamed(_ other: String) -> Bool {
             name.utf8.count == other.utf8.count
                 && zip(name.utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowercasedASCII == $1.lowercasedASCII }
@@ -27,12 +27,12 @@ public struct HTTPHeaders: Sendable, Equatable {
         self.fields = fields
     }
 
-    /// The value of the first field of that name.
+    /// The value of the first field with that name.
     public func first(_ name: String) -> String? {
         fields.first { $0.isNamed(name) }?.value
     }
 
-    /// The values of every field of that name, in their order.
+    /// The values of all fields with that name, in order.
     public func all(_ name: String) -> [String] {
         fields.filter { $0.isNamed(name) }.map(\.value)
     }

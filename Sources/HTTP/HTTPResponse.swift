@@ -3,7 +3,7 @@ public import Foundation
 /// What a server answered, whatever its status.
 public struct HTTPResponse: Sendable {
     public let status: Int
-    /// Those of the final answer: neither of an interim (1xx) one, nor a trailer.
+    /// The headers of the final answer, without those of interim (1xx) ones and without trailers.
     public let headers: HTTPHeaders
     public let body: Data
     public let version: HTTPVersion
@@ -22,7 +22,7 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-/// The version of HTTP that an answer came by.
+/// The version of HTTP of an answer.
 public enum HTTPVersion: Sendable, Equatable {
     case http10
     case http11

@@ -1,8 +1,8 @@
 import CCurl
 import Foundation
 
-/// An easy handle of libcurl: options in, information out. An option that libcurl refuses is an error, since it would
-/// leave the previous transfer's value in place.
+/// An easy handle of libcurl: options in, information out. An option that libcurl refuses is an error, since the
+/// previous transfer's value would stay in place.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -21,12 +21,12 @@ final class EasyHandle {
         errorText.deallocate()
     }
 
-    /// libcurl's words on an error, which name a host or a certificate but no URL.
+    /// libcurl's message for an error, which names a host or a certificate but no URL.
     func text(_ code: CURLcode) -> String {
         errorText[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorText)
     }
 
-    /// libcurl leaves the last transfer's words in place where it has none for the next one.
+    /// Clears the message: libcurl leaves the last transfer's in place if it has none for the next one.
     func forgetText() { errorText[0] = 0 }
 }
 
@@ -35,22 +35,22 @@ extension EasyHandle {
         try check(curl_easy_setopt_long(pointer, option, value), option)
     }
 
-    /// For options that take a `curl_off_t`.
+    /// Sets an option that takes a `curl_off_t`.
     func set(_ option: CURLoption, offset: Int) throws(HTTPError) {
         try check(curl_easy_setopt_offset(pointer, option, curl_off_t(offset)), option)
     }
 
-    /// libcurl keeps a copy.
+    /// Sets an option whose value libcurl copies.
     func set(_ option: CURLoption, _ value: String?) throws(HTTPError) {
         try check(curl_easy_setopt_string(pointer, option, value), option)
     }
 
-    /// libcurl keeps the pointer.
+    /// Sets an option whose pointer libcurl keeps.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(HTTPError) {
         try check(curl_easy_setopt_pointer(pointer, option, value), option)
     }
 
-    /// libcurl keeps a copy.
+    /// Sets an option whose value libcurl copies.
     func set(_ option: CURLoption, blob: Data) throws(HTTPError) {
         var blob = blob
         let code = blob.withUnsafeMutableBytes { bytes in
@@ -60,7 +60,7 @@ extension EasyHandle {
         try check(code, option)
     }
 
-    /// libcurl keeps the list.
+    /// Sets an option whose list libcurl keeps.
     func set(_ option: CURLoption, _ list: UnsafeMutablePointer<curl_slist>?) throws(HTTPError) {
         try check(curl_easy_setopt_list(pointer, option, list), option)
     }
@@ -69,12 +69,12 @@ extension EasyHandle {
         try check(curl_easy_setopt_callback(pointer, option, callback), option)
     }
 
-    /// libcurl keeps a copy of the body. Nothing lets go of the last one.
+    /// Sets the body, of which libcurl keeps a copy; `nil` releases the last one.
     func set(postFields body: Data?) throws(HTTPError) {
         try set(CURLOPT_POSTFIELDSIZE_LARGE, offset: body?.count ?? 0)
         guard let body else { return try set(CURLOPT_COPYPOSTFIELDS, pointer: nil) }
         let code = body.withUnsafeBytes { bytes in
-            // An empty body is a body too, and to libcurl no address would be none.
+            // An empty body is a body too, but for libcurl a null pointer would be none.
             withUnsafeBytes(of: UInt8(0)) { nothing in
                 let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? nothing.baseAddress)
                 return curl_easy_setopt_pointer(pointer, CURLOPT_COPYPOSTFIELDS, start)
@@ -110,7 +110,7 @@ extension EasyHandle {
         return TimeInterval(microseconds) / 1_000_000
     }
 
-    /// Those of the final answer, without trailers.
+    /// The headers of the final answer, without trailers.
     var headers: HTTPHeaders {
         var headers = HTTPHeaders()
         var last: UnsafeMutablePointer<curl_header>?
@@ -121,7 +121,7 @@ extension EasyHandle {
         return headers
     }
 
-    /// libcurl 7.88 leaves the end of the line in a value that is empty.
+    /// Trims a value: libcurl 7.88 leaves the line end in an empty one.
     private static func value(_ bytes: UnsafePointer<CChar>) -> String {
         let value = String(cString: bytes)
         return value.allSatisfy(\.isNewline) ? "" : value

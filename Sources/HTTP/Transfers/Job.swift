@@ -1,6 +1,6 @@
 import Foundation
 
-/// A request on its way to the thread that carries it out, and who waits for the answer.
+/// A request on its way to the thread that carries it out, with the waiter for its answer.
 struct Job: Sendable {
     let identifier: UInt64
     let request: HTTPRequest
@@ -19,7 +19,7 @@ struct Job: Sendable {
         self.continuation = continuation
     }
 
-    /// To be called exactly once.
+    /// Ends the job. Must be called exactly once.
     func end(_ result: Result<HTTPResponse, HTTPError>) {
         continuation.resume(returning: result)
     }

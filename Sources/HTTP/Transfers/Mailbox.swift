@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What tasks leave for the thread of the transfer loop.
+/// What tasks hand to the thread of the transfer loop.
 final class Mailbox: Sendable {
     struct Letters: Sendable {
         var submitted: [Job] = []
@@ -10,7 +10,7 @@ final class Mailbox: Sendable {
 
     private struct State {
         var letters = Letters()
-        /// The loop has been woken and has not collected yet.
+        /// Whether the loop has been woken and has not collected yet.
         var isAwake = false
         var hasEnded = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -23,7 +23,7 @@ final class Mailbox: Sendable {
         self.multi = multi
     }
 
-    /// Ends the job as cancelled if the client is closed.
+    /// Hands in a job, or ends it as cancelled if the client is closed.
     func submit(_ job: Job) {
         let isClosed = state.withLock { state in
             if state.letters.isClosing { return true }
@@ -34,7 +34,7 @@ final class Mailbox: Sendable {
         if isClosed { job.end(.failure(.cancelled)) }
     }
 
-    /// Nothing happens if the job has ended meanwhile.
+    /// Cancels a job. Does nothing if it has ended meanwhile.
     func cancel(_ identifier: UInt64) {
         state.withLock { state in
             guard !state.letters.isClosing else { return }
@@ -51,14 +51,14 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Once per batch of letters: waking costs a system call.
+    /// Wakes the loop, once for each batch of letters: waking costs a system call.
     private func wake(_ state: inout State) {
         guard !state.isAwake, !state.hasEnded else { return }
         state.isAwake = true
         multi.wake()
     }
 
-    /// For the loop: everything that came since the last time.
+    /// Returns everything that came since the last time. Only the loop calls this.
     func collect() -> Letters {
         state.withLock { state in
             let letters = state.letters
@@ -68,7 +68,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// For the loop, once it uses the multi handle no more; from here on nobody wakes it.
+    /// Stops all waking. The loop calls this once it no longer uses the multi handle.
     func end() {
         let waiters = state.withLock { state in
             state.hasEnded = true

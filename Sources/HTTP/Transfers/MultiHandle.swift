@@ -2,12 +2,12 @@ import CCurl
 
 /// libcurl's multi handle: it owns the connections and moves all transfers.
 ///
-/// Only the transfer loop's thread uses it, but for `wake`, which libcurl allows from any thread. The mailbox lets no
-/// one wake a handle that the loop has released; that makes it safe to send.
+/// Only the transfer loop's thread uses it, except for `wake`, which libcurl allows from any thread. It is safe to
+/// send, because the mailbox lets nobody wake a handle that the loop has released.
 struct MultiHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 
-    /// Once for the process; libcurl lets several threads ask for it.
+    /// Initialises libcurl once for the process; libcurl lets several threads ask for it.
     private static let globalInitialisation = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     init() throws(HTTPError) {
@@ -17,7 +17,7 @@ struct MultiHandle: @unchecked Sendable {
         self.pointer = pointer
     }
 
-    /// Makes the poll that is running, or else the next, return at once.
+    /// Makes the running poll, or else the next one, return at once.
     func wake() {
         curl_multi_wakeup(pointer)
     }

@@ -1,23 +1,23 @@
 import Foundation
 
-/// The answer as it comes in, within its limits.
+/// The answer as it arrives, within its limits.
 struct Receiving {
-    /// Of all header lines together, which libcurl itself doesn't limit.
+    /// The limit for all header lines together, which libcurl itself doesn't limit.
     static let maximumHeaderBytes = 256 * 1024
 
     let maximumBytes: Int
     private(set) var body = Data()
     private var headerBytes = 0
-    /// Whether the empty line came that ends the headers; libcurl doesn't miss it where the connection ends first.
+    /// Whether the empty line after the headers came; libcurl doesn't notice if the connection ends before it.
     private(set) var isHeadComplete = false
-    /// The limit that the answer went beyond.
+    /// The limit that the answer exceeded.
     private(set) var exceededLimit: Int?
 
     init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
     }
 
-    /// How many bytes were taken: libcurl ends the transfer unless that's all of them.
+    /// Returns how many bytes were taken: libcurl ends the transfer unless that's all of them.
     mutating func takeBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         guard let bytes, count <= maximumBytes - body.count else {
             exceededLimit = maximumBytes
@@ -27,7 +27,7 @@ struct Receiving {
         return count
     }
 
-    /// Looks for the head's end only: libcurl keeps the lines.
+    /// Looks only for the end of the head: libcurl keeps the lines.
     mutating func takeHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let line = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
         headerBytes += count

@@ -1,10 +1,10 @@
 import CCurl
 import Foundation
 
-/// Where a request goes, once its URL, method and headers are known to be harmless: libcurl sends what it's given, and
+/// Where a request goes, once its URL, method and headers are known to be harmless: libcurl sends what it is given, and
 /// a line break in it would begin another header.
 struct RequestTarget: Sendable {
-    /// With the port, where the URL names one.
+    /// The host, with the port if the URL names one.
     let host: String
     let isSecure: Bool
 
@@ -50,7 +50,7 @@ struct RequestTarget: Sendable {
         }
     }
 
-    /// RFC 9110, section 5.6.2.
+    /// Whether a token may hold the byte (RFC 9110, section 5.6.2).
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,21 +1,21 @@
 import CCurl
 import Foundation
 
-/// An easy handle, used for one transfer after the other, and what it is receiving.
+/// An easy handle, used for one transfer after another, and what it is receiving.
 final class Slot {
     private let easy: EasyHandle
     private var receiving: Receiving
     private var job: Job?
     private var headerLines: UnsafeMutablePointer<curl_slist>?
 
-    /// libcurl's name for the transfer.
+    /// The handle by which libcurl names the transfer.
     var handle: UnsafeMutableRawPointer { easy.pointer }
 
     init(_ settings: SlotSettings) throws(HTTPError) {
         easy = try EasyHandle()
         receiving = Receiving(maximumBytes: settings.maximumResponseBytes)
         try settings.apply(to: easy)
-        // Not retained by libcurl: a slot outlives its handle.
+        // libcurl does not retain it: a slot outlives its handle.
         let own = Unmanaged.passUnretained(self).toOpaque()
         try easy.set(CURLOPT_WRITEDATA, pointer: own)
         try easy.set(CURLOPT_WRITEFUNCTION) { bytes, _, count, slot in
@@ -33,12 +33,12 @@ final class Slot {
         pointer.map { Unmanaged<Slot>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Prepares the handle for a job; to add it to the multi handle is left to the loop.
+    /// Prepares the handle for a job; the loop adds it to the multi handle.
     func begin(_ job: Job) throws(HTTPError) {
         easy.forgetText()
         try easy.set(CURLOPT_URL, job.request.url)
         try easy.set(CURLOPT_TIMEOUT_MS, SlotSettings.milliseconds(job.timeout))
-        // To wait for a connection that is being made, since it may turn out to carry many transfers. Without TLS it
+        // Waits for a connection that is being made, since it may turn out to carry many transfers. Without TLS it
         // never does.
         try easy.set(CURLOPT_PIPEWAIT, job.target.isSecure ? 1 : 0)
         try setMethod(job.request)
@@ -46,17 +46,17 @@ final class Slot {
         self.job = job
     }
 
-    /// The job that has ended. Its answer, and the body it sent, are let go.
+    /// Returns the job that has ended, and releases its answer and the body it sent.
     func finish() -> Job? {
         defer { job = nil }
         receiving = Receiving(maximumBytes: receiving.maximumBytes)
-        // Should libcurl refuse, it goes with the next transfer's.
+        // If libcurl refuses, the body goes with the next transfer's.
         try? easy.set(postFields: nil)
         return job
     }
 
     private func setMethod(_ request: HTTPRequest) throws(HTTPError) {
-        // Each of these undoes the others.
+        // Each of these options undoes the others.
         if request.method == "HEAD" {
             try easy.set(CURLOPT_NOBODY, 1)
         } else if request.body != nil || request.method == "POST" {
@@ -80,9 +80,9 @@ final class Slot {
         try easy.set(CURLOPT_HTTPHEADER, headerLines)
     }
 
-    /// In libcurl's writing: `Name;` is sent with an empty value, `Name:` not at all.
+    /// The header lines in libcurl's notation: `Name;` is sent with an empty value, `Name:` not at all.
     private static func headerLines(_ request: HTTPRequest) -> [String] {
-        // Without it, libcurl waits up to a second for the server's consent to a large body, and calls every body a
+        // Without this, libcurl waits up to a second for the server's consent to a large body, and calls every body a
         // form.
         var lines = ["Expect:"]
         if request.headers.first("Content-Type") == nil { lines.append("Content-Type:") }
@@ -94,7 +94,7 @@ final class Slot {
 }
 
 extension Slot {
-    /// What a transfer that libcurl has ended came to.
+    /// The result of a transfer that libcurl has ended.
     func result(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
         guard code == CURLE_OK else { return .failure(failure(code)) }
         let status = easy.information(CURLINFO_RESPONSE_CODE)

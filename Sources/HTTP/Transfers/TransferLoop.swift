@@ -1,19 +1,19 @@
 import CCurl
 import Foundation
 
-/// Moves all transfers of a client, on a thread of its own; nothing of it is ever seen by another thread.
+/// Moves all transfers of a client, on a thread of its own; no other thread ever sees any of its state.
 final class TransferLoop {
     private let multi: MultiHandle
     private let mailbox: Mailbox
     private let settings: SlotSettings
     private let maximumTransfers: Int
     private var waiting = WaitingLine<Job>()
-    /// By libcurl's handle, which is how it names a transfer.
+    /// The busy slots by libcurl's handle, which is how it names a transfer.
     private var busy: [UnsafeMutableRawPointer: Slot] = [:]
     private var handles: [UInt64: UnsafeMutableRawPointer] = [:]
     private var idle: [Slot] = []
 
-    /// Milliseconds. The mailbox and libcurl's own timers end a poll as soon as there is something to do.
+    /// In milliseconds. The mailbox and libcurl's own timers end a poll as soon as there is something to do.
     private static let longestPoll: Int32 = 1_000
 
     static func start(
@@ -30,7 +30,8 @@ final class TransferLoop {
         thread.start()
     }
 
-    /// A signal is for those who wait for it; and writing to a connection that was closed must not end the process.
+    /// Blocks all signals on this thread: other threads wait for them, and writing to a closed connection must not end
+    /// the process.
     private static func blockSignals() {
         var all = sigset_t()
         sigfillset(&all)
@@ -58,7 +59,7 @@ final class TransferLoop {
             while busy.count < maximumTransfers, let job = waiting.next() { start(job) }
             var running: Int32 = 0
             curl_multi_perform(multi.pointer, &running)
-            // Where some ended there are slots to fill, before anything is waited for.
+            // If a transfer ended, its slot is filled before waiting for anything.
             if !endFinished() { curl_multi_poll(multi.pointer, nil, 0, Self.longestPoll, nil) }
         }
     }
@@ -82,7 +83,7 @@ final class TransferLoop {
         }
     }
 
-    /// Whether any transfer ended.
+    /// Ends the transfers that are finished. Returns whether there was any.
     private func endFinished() -> Bool {
         var left: Int32 = 0
         var anyEnded = false

@@ -1,16 +1,16 @@
 import CCurl
 import Foundation
 
-/// The certificate authorities that servers are judged by: the system's, and those of a further file.
+/// The certificate authorities for judging servers: the system's, and those of an additional file.
 enum TrustedAuthorities: Sendable, Equatable {
     /// A file that libcurl reads once and keeps.
     case bundle(path: String)
-    /// The system's certificates and the further file's, one after the other: libcurl takes no second file.
+    /// The system's certificates followed by the additional file's: libcurl takes no second file.
     case combined(pem: Data)
-    /// As libcurl was built, where it knows no bundle.
+    /// Whatever libcurl was built with, if it knows no bundle.
     case builtIn
 
-    /// - Throws: `.tls` if the further file can't be read or holds no certificate
+    /// - Throws: `.tls` if the additional file can't be read or holds no certificate.
     init(
         further: String?, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(HTTPError) {
@@ -23,7 +23,7 @@ enum TrustedAuthorities: Sendable, Equatable {
         self = .combined(pem: known + Data("\n".utf8) + (try Self.certificates(further)))
     }
 
-    /// In the order of curl's own command; at last the bundle that libcurl was built with.
+    /// The system's bundle, looked for in the order of curl's own command; last, the one that libcurl was built with.
     private static func systemBundle(_ environment: [String: String]) throws(HTTPError) -> String? {
         for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
             if let path = environment[name], !path.isEmpty { return path }
@@ -46,7 +46,7 @@ enum TrustedAuthorities: Sendable, Equatable {
         case .builtIn: break
         case .bundle(let path):
             try easy.set(CURLOPT_CAINFO, path)
-            // With a folder beside it libcurl would read the whole bundle again for each connection.
+            // With a directory as well, libcurl would read the whole bundle again for each connection.
             try easy.set(CURLOPT_CAPATH, nil as String?)
         case .combined(let pem): try easy.set(CURLOPT_CAINFO_BLOB, blob: pem)
         }

@@ -1,4 +1,4 @@
-/// Those who wait for a free slot, in their order. To leave the line early takes no longer than to be served.
+/// A line of elements that wait for a free slot, in order. Leaving it early takes no longer than being served.
 struct WaitingLine<Element> {
     private var order: [UInt64] = []
     private var served = 0
@@ -13,7 +13,7 @@ struct WaitingLine<Element> {
         elements.removeValue(forKey: identifier)
     }
 
-    /// The longest waiting of those still here.
+    /// Takes the element that has waited longest.
     mutating func next() -> Element? {
         defer { forgetServed() }
         while served < order.count {
@@ -24,7 +24,7 @@ struct WaitingLine<Element> {
         return nil
     }
 
-    /// Half of the line at a time, so that moving the rest up costs next to nothing for each.
+    /// Drops what was served, half of the line at a time, so that moving the rest up costs next to nothing for each.
     private mutating func forgetServed() {
         guard served >= 64, served * 2 >= order.count else { return }
         order.removeFirst(served)
