@@ -2,13 +2,13 @@ import CPostgreSQL
 import Dispatch
 import Synchronization
 
-/// Asks the server to give up the statement in hand. libpq blocks while it asks, hence a queue of its own.
+/// Asks the server to give up the current statement. libpq blocks while it asks, hence a queue of its own.
 ///
-/// A request that reaches the server before the statement does is forgotten there, so it is repeated until the
-/// statement ends; and a statement counts as ended only when no request is under way, so that none can hit the next.
+/// The server forgets a request that arrives before the statement, so it is repeated until the statement ends. A
+/// statement counts as ended only when no request is under way, so that none can hit the next one.
 final class Canceller: Sendable {
     private struct State {
-        /// Counts statements, so that a late request knows that it is late.
+        /// Counts statements, so that a late request can be recognised.
         var statement = 0
         var isRunning = false
         var isRequested = false
@@ -20,14 +20,14 @@ final class Canceller: Sendable {
 
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "PostgreSQL.Canceller")
-    /// The address of libpq's `PGcancel`, which never changes and which any thread may use; 0 where there is none.
+    /// The address of libpq's `PGcancel`, which never changes and which any thread may use; 0 if there is none.
     private let address: Int
 
     init(_ connection: OpaquePointer) { address = Int(bitPattern: PQgetCancel(connection)) }
 
     deinit { PQfreeCancel(OpaquePointer(bitPattern: address)) }
 
-    /// Gives whether a statement may begin.
+    /// Begins a statement, unless none may begin any more. Returns whether it may.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isForGood else { return false }
@@ -38,10 +38,10 @@ final class Canceller: Sendable {
         }
     }
 
-    /// Whether the statement in hand, or else the last one, was asked to end.
+    /// Whether the current statement, or else the last one, was asked to end.
     var isRequested: Bool { state.withLock { $0.isRequested } }
 
-    /// Asks, from any thread, that the statement in hand end.
+    /// Asks, from any thread, that the current statement end.
     func request() {
         let statement = state.withLock { state -> Int? in
             guard state.isRunning, !state.isRequested else { return nil }
@@ -51,7 +51,7 @@ final class Canceller: Sendable {
         if let statement { queue.async { self.send(statement) } }
     }
 
-    /// The same, and refuses every further one.
+    /// Does the same, and refuses all further statements.
     func requestForGood() {
         state.withLock { $0.isForGood = true }
         request()

@@ -31,6 +31,6 @@ extension Array: ColumnValue where Element: ColumnValue & ArrayElement {
 }
 
 extension DatabaseType {
-    /// character varying[] and name[], whose elements travel as text[] does.
+    /// Whether it is character varying[] or name[], whose elements are sent as those of text[] are.
     @usableFromInline var isTextArray: Bool { oid == 1015 || oid == 1003 }
 }

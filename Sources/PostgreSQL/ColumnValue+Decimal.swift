@@ -14,8 +14,8 @@ extension Decimal: ColumnValue {
         self = number
     }
 
-    /// The significant digits and the power of ten that the last of them counts. The field holds base-10,000 digits,
-    /// the first of which counts 10,000 to the power of a weight (PostgreSQL's numeric_send).
+    /// The significant digits, and the power of ten of the last of them. The field holds base-10,000 digits, the first
+    /// of which counts 10,000 to the power of a weight (PostgreSQL's numeric_send).
     private static func digits(of field: Field) throws(FieldProblem) -> (digits: String, exponent: Int) {
         let count = Int(try field.integer(Int16.self))
         let weight = Int(try field.integer(Int16.self, at: 2))

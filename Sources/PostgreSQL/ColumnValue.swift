@@ -2,11 +2,11 @@ public import Foundation
 
 /// A Swift value that can be read from a column.
 public protocol ColumnValue {
-    /// Reads the field; `nil` stands for NULL.
+    /// Reads the field; `nil` means NULL.
     init(field: Field?) throws(FieldProblem)
 }
 
-/// A field of a row in PostgreSQL's binary form, valid only during the call it is handed to.
+/// A field of a row in PostgreSQL's binary form, valid only during the call that it is passed to.
 public struct Field {
     @usableFromInline let type: DatabaseType
     @usableFromInline let bytes: UnsafeRawBufferPointer
@@ -28,11 +28,11 @@ public struct Field {
 
 /// Why a field could not be read.
 public enum FieldProblem: Error {
-    /// It is NULL, and the Swift type knows no NULL.
+    /// It is NULL, but the Swift type has no NULL.
     case null
-    /// The column's type is another one.
+    /// The column has another type.
     case type
-    /// The type is right, but the value is beyond what the Swift type can hold, or malformed.
+    /// The type is right, but the value is malformed, or beyond what the Swift type can hold.
     case value
 }
 
@@ -53,7 +53,7 @@ extension Field? {
 }
 
 extension String: ColumnValue {
-    /// Reads text, json, enums and what else travels as text; other types want a cast to text in the query.
+    /// Reads text, json, enums and other types that are sent as text; the rest need a cast to text in the query.
     public init(field: Field?) throws(FieldProblem) {
         guard let field else { throw .null }
         self = try field.text()
@@ -65,7 +65,7 @@ extension Field {
         switch type {
         case .text, .varchar, .bpchar, .name, .json, .xml, .unknown: return try text(of: bytes)
         case .jsonb:
-            // jsonb is text behind a version byte.
+            // jsonb is text after a version byte.
             guard bytes.first == 1 else { throw .value }
             return try text(of: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
         case let type where type.isUserDefined:
@@ -80,7 +80,7 @@ extension Field {
         return text
     }
 
-    /// Any of the integer types, whose value must fit.
+    /// Reads any of the integer types; the value must fit.
     func wholeNumber<Number: FixedWidthInteger>() throws(FieldProblem) -> Number {
         let value: Int64 =
             switch type {
@@ -135,7 +135,7 @@ extension UUID: ColumnValue {
 }
 
 extension Date: ColumnValue {
-    /// Reads a `timestamptz`. ±infinity is no date and is refused.
+    /// Reads a `timestamptz`. ±infinity is not a date and is refused.
     public init(field: Field?) throws(FieldProblem) {
         let microseconds = try field.required(.timestamptz).integer(Int64.self)
         guard microseconds != .max, microseconds != .min else { throw .value }

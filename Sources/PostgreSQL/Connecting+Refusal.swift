@@ -2,10 +2,10 @@ import CPostgreSQL
 
 extension PostgreSQLError {
     /// Why a connection was not made, from libpq's verbose text: `… FATAL:  28P01: password authentication failed …`.
-    /// The words may be in any language, the code between them is not.
+    /// The words may be in any language, but the code between them is not translated.
     init(refused handle: OpaquePointer) {
         let lines = String(cString: PQerrorMessage(handle)).split(whereSeparator: \.isNewline)
-        // The line that names the server's source file is of no use to anyone here.
+        // The line that names the server's source file helps nobody here.
         let text = lines.filter { !$0.hasPrefix("LOCATION:") }
             .map { $0.trimmingPrefix(while: \.isWhitespace) }.joined(separator: " ")
         let match = text.firstMatch(of: #/:  (?<state>[0-9A-Z]{5}): /#)
@@ -17,7 +17,7 @@ extension PostgreSQLError {
 }
 
 extension PostgreSQLError.Code {
-    /// `nil` where the server takes no connection at present, whatever it says of why.
+    /// `nil` if the server takes no connections at present, whatever reason it gives.
     fileprivate init?(refused state: SQLState) {
         let lasting: Set<SQLState> = [.undefinedDatabase, .insufficientPrivilege]
         guard state.errorClass == "28" || lasting.contains(state) else { return nil }

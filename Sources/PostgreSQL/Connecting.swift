@@ -2,9 +2,9 @@ import CPostgreSQL
 import Dispatch
 import Foundation
 
-/// Opens sessions. libpq looks up names, reads files and waits for hosts in turn while it connects, and knows the
-/// rules for all of that (`connect_timeout` for each host, `target_session_attrs` …) only in its blocking calls: so
-/// these run on a thread of their own.
+/// Opens sessions. libpq looks up names, reads files and waits for hosts in turn while it connects, and applies the
+/// rules for all that (`connect_timeout` for each host, `target_session_attrs` …) only in its blocking calls, so these
+/// run on a thread of their own.
 enum Connecting {
     static func open(_ settings: ConnectionSettings) async throws(PostgreSQLError) -> Session {
         try check(settings.conninfo)
@@ -25,10 +25,11 @@ enum Connecting {
         guard let handle = start(keywords) else {
             return .failure(PostgreSQLError(.connection, "libpq is out of memory."))
         }
-        // libpq would write them to standard error, past the log. Who wants them sets a receiver of its own.
+        // libpq would write notices to standard error, past the log. A session that wants them sets a receiver of its
+        // own.
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
-        // The SQLSTATE of a refused connection is only in libpq's text, and only in its verbose form; and only a
-        // reset keeps the verbosity while it connects in libpq's blocking way.
+        // The SQLSTATE of a refused connection is only in libpq's text, and only in its verbose form. Only a reset
+        // keeps the verbosity during a blocking connect.
         if PQstatus(handle) != CONNECTION_BAD {
             PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
             PQreset(handle)

@@ -1,11 +1,11 @@
 import CPostgreSQL
 
 extension Connection {
-    /// Copies rows into a table in binary form and returns how many; all of them or none.
+    /// Copies rows into a table in binary form, all of them or none, and returns how many.
     ///
     /// Each row is encoded when its turn comes, into a buffer that is sent whenever it is full. Measured on two cores
-    /// over a Unix socket, rows of ten columns into an unlogged table: 1.4 to 1.6 million rows/s, as psql's `\\copy`
-    /// has it with a file that holds the binary form already.
+    /// over a Unix socket, with rows of ten columns into an unlogged table: 1.4 to 1.6 million rows/s, as fast as
+    /// psql's `\\copy` of a file that is in binary form already.
     public func copyIn<Rows: Sequence>(
         into target: CopyTarget, rows: Rows, encode: (Rows.Element, inout CopyRow) -> Void
     ) async throws(PostgreSQLError) -> Int {
@@ -24,7 +24,7 @@ extension Connection {
 }
 
 extension Session {
-    /// libpq's own buffer is this large; more at a time gains nothing.
+    /// libpq's own buffer is this large; sending more at a time gains nothing.
     private static var bufferSize: Int { 65_536 }
 
     fileprivate func beginCopy(_ sql: String) async throws(PostgreSQLError) {
@@ -36,7 +36,7 @@ extension Session {
         }
     }
 
-    /// Returns why the copy must not be completed, if there is a reason.
+    /// Sends the rows. Returns the reason why the copy must not be completed, if there is one.
     fileprivate func sendRows<Rows: Sequence>(
         _ rows: Rows, columnCount: Int, _ encode: (Rows.Element, inout CopyRow) -> Void
     ) async throws(PostgreSQLError) -> PostgreSQLError? {
@@ -68,8 +68,8 @@ extension Session {
 
     fileprivate func endCopy(_ reason: PostgreSQLError?) async throws(PostgreSQLError) -> Int {
         let handle = try open()
-        // A reason makes the server drop all rows. Where the copy has failed already this is refused, and the result
-        // tells why.
+        // A reason makes the server drop all rows. If the copy has failed already, this is refused, and the result says
+        // why.
         _ = reason == nil ? PQputCopyEnd(handle, nil) : PQputCopyEnd(handle, "given up by the client")
         var count = 0
         do {

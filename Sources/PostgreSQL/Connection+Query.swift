@@ -12,7 +12,7 @@ extension Connection {
         return rows
     }
 
-    /// Runs a statement and returns how many rows it wrote or read; 0 where that has no meaning.
+    /// Runs a statement and returns how many rows it wrote or read; 0 if that has no meaning.
     @discardableResult
     public func execute(_ sql: SQL) async throws(PostgreSQLError) -> Int {
         var affected = 0
@@ -20,14 +20,14 @@ extension Connection {
         return affected
     }
 
-    /// Runs a statement and returns the names of its result's columns, in their order.
+    /// Runs a statement and returns the names of its result's columns, in order.
     public func columnNames(of sql: SQL) async throws(PostgreSQLError) -> [String] {
         var names: [String] = []
         try await run(sql) { names = $0.columns().names }
         return names
     }
 
-    /// Runs several statements without values, as they stand, in one implicit transaction unless they say otherwise.
+    /// Runs several statements without values, as they are, in one implicit transaction unless they say otherwise.
     public func executeScript(unsafe sql: String) async throws(PostgreSQLError) {
         let session = session
         let script = try Statement.checked(sql)
@@ -54,8 +54,8 @@ extension Connection {
         }
     }
 
-    /// Hands over the rows one by one as they arrive; the whole result is never held. What the closure throws ends
-    /// the statement and is thrown on.
+    /// Passes the rows one by one as they arrive; the whole result is never in memory. An error of the closure ends the
+    /// statement and is rethrown.
     public func forEachRow(_ sql: SQL, _ body: (Row) throws -> Void) async throws {
         let statement = try Statement(sql)
         let session = session

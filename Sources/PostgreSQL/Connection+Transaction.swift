@@ -1,8 +1,8 @@
 import CPostgreSQL
 
 extension Connection {
-    /// Runs the body in a transaction, which is committed when it returns and rolled back when it throws. A rehearsal is
-    /// rolled back in any case, and gives what the body came to.
+    /// Runs the body in a transaction, which is committed if it returns and rolled back if it throws. A rehearsal is
+    /// always rolled back, and returns the body's result.
     ///
     /// Cancellation ends the body's statements; it never ends the commit or the rollback.
     @discardableResult
@@ -25,7 +25,7 @@ extension Connection {
         return value
     }
 
-    /// Whether a transaction is open on this session, be it whole or failed.
+    /// Whether a transaction is open on this session, failed or not.
     public var isInTransaction: Bool {
         guard let handle = session.handle else { return false }
         return [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle))
@@ -50,7 +50,7 @@ extension Connection {
         } catch {
             throw .commit(error)
         }
-        // The server answers a commit of a failed transaction with a rollback, and calls that a success.
+        // The server answers a commit of a failed transaction with a rollback, and reports success.
         guard tag == "COMMIT" else {
             throw .commit(
                 PostgreSQLError(.usage, "A statement had failed in the transaction, so the server rolled it back."))

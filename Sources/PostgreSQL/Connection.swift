@@ -3,8 +3,8 @@ import CPostgreSQL
 /// A session on a PostgreSQL server, used from one task at a time.
 ///
 /// Nothing here blocks a thread of Swift's: libpq sends and receives without waiting, and the task sleeps until the
-/// socket is ready. A cancelled task asks the server to give up the statement, gets a `.cancelled` error, and may go
-/// on using the connection.
+/// socket is ready. A cancelled task asks the server to give up the statement, gets a `.cancelled` error, and may
+/// continue to use the connection.
 public final class Connection {
     let settings: ConnectionSettings
     var session: Session
@@ -14,9 +14,9 @@ public final class Connection {
         self.session = session
     }
 
-    /// Opens a session. A task that is cancelled meanwhile goes on waiting, for `connectTimeout` a host at most.
-    /// - Throws: `.connection` where no server answers, `.authentication` where it refuses the user or password,
-    ///   `.server` where it refuses the database or a setting, `.usage` where the connection string can't be read.
+    /// Opens a session. A task that is cancelled meanwhile continues to wait, for at most `connectTimeout` a host.
+    /// - Throws: `.connection` if no server answers, `.authentication` if it refuses the user or password, `.server` if
+    ///   it refuses the database or a setting, `.usage` if the connection string can't be read.
     public static func connect(_ settings: ConnectionSettings) async throws(PostgreSQLError) -> Connection {
         let connection = Connection(settings, try await Connecting.open(settings))
         try await connection.setUp()
@@ -34,8 +34,8 @@ public final class Connection {
     /// Ends the session. Every later call is a `.connection` error, until `reconnect()`.
     public func close() { session.close() }
 
-    /// Ends, when it is called, the statement in hand with a `.cancelled` error, and lets this session begin no further
-    /// one. What is open is still rolled back. May be called from any thread.
+    /// Ends the current statement with a `.cancelled` error when it is called, and lets this session begin no other. An
+    /// open transaction is still rolled back. May be called from any thread.
     public var giveUp: @Sendable () -> Void {
         let canceller = session.canceller
         return { canceller.requestForGood() }
@@ -44,13 +44,13 @@ public final class Connection {
     /// False once libpq has noticed that the session is gone; it notices when it is used.
     public var isAlive: Bool { session.isAlive }
 
-    /// Whom the session speaks for and to, such as `iap_job on /run/postgresql:5432, database shop`.
+    /// The role and the server of the session, such as `iap_job on /run/postgresql:5432, database shop`.
     public var target: String { session.target }
 
-    /// Such as 150006 for 15.6.
+    /// The server's version, such as 150006 for 15.6.
     public var serverVersion: Int { session.serverVersion }
 
-    /// The server's number of this session, as `pg_stat_activity` and its logs have it.
+    /// The server's process id for this session, as in `pg_stat_activity` and its logs.
     public var processID: Int32 { session.processID }
 
     private func setUp() async throws(PostgreSQLError) {

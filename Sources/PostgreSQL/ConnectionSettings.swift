@@ -2,30 +2,30 @@ public import Foundation
 
 /// How to reach a server and how a session on it is set up.
 public struct ConnectionSettings: Sendable {
-    /// A keyword string or URI as libpq understands it. What it leaves out libpq takes from the service file, the
+    /// A keyword string or URI as libpq understands it. libpq takes what it leaves out from the service file, the
     /// environment and `.pgpass`.
     public var conninfo: String
-    /// What the server's views and logs call this program, unless `conninfo` or the environment names it.
+    /// The name of this program in the server's views and logs, unless `conninfo` or the environment gives one.
     public var applicationName: String
     /// Seconds for reaching each host, unless `conninfo` says so itself.
     public var connectTimeout: TimeInterval
     /// Seconds after which the server gives up a statement.
     public var statementTimeout: TimeInterval?
-    /// Seconds without a word of the server's, while one is due, after which the session counts as lost: a network that
-    /// forgot the connection tells neither side. With a `statementTimeout` it is by default a tenth longer and five
-    /// seconds more, so that it is always the server that gives up first; without one there is none.
+    /// Seconds of silence, while an answer is due, after which the session counts as lost: a network that forgot the
+    /// connection tells neither side. By default it is a tenth longer than `statementTimeout` and five seconds more, so
+    /// that the server always gives up first; without a `statementTimeout` there is none.
     public var replyTimeout: TimeInterval?
     /// Seconds after which the server gives up waiting for a lock.
     public var lockTimeout: TimeInterval?
     /// Seconds after which the server ends a session that stays idle within a transaction.
     public var idleInTransactionTimeout: TimeInterval?
-    /// The schemas in which unqualified names are looked for, separated by commas.
+    /// The schemas in which unqualified names are looked up, separated by commas.
     public var searchPath: String?
-    /// Settings of extensions or of the schema's own, whose names hold a dot.
+    /// Settings of extensions or of the schema's own, whose names contain a dot.
     public var furtherParameters: [String: String]
-    /// Settings by the version from which on servers have them, such as 170000 for 17: older ones go without.
+    /// Settings by the first server version that has them, such as 170000 for 17; older servers go without.
     public var newerParameters: [Int: [String: String]]
-    /// Receives the server's notices and warnings; nothing drops them.
+    /// Receives the server's notices and warnings; none is dropped.
     public var onNotice: (@Sendable (Notice) -> Void)?
 
     public init(
@@ -54,14 +54,14 @@ public struct ConnectionSettings: Sendable {
         self.onNotice = onNotice
     }
 
-    /// What the server says beside a result.
+    /// A message of the server beside a result.
     public struct Notice: Sendable {
         /// `NOTICE`, `WARNING` …, in the server's language.
         public let severity: String
         public let message: String
     }
 
-    /// libpq's keywords in order: a later one wins, so `conninfo` overrides what stands before it.
+    /// libpq's keywords in order: a later one wins, so `conninfo` overrides those before it.
     var keywords: [(name: String, value: String)] {
         [
             ("connect_timeout", String(Int(connectTimeout.rounded(.up)))),
@@ -72,19 +72,19 @@ public struct ConnectionSettings: Sendable {
         ]
     }
 
-    /// A peer that is gone is noticed within a minute and a half: by default Linux takes two hours for an idle
-    /// connection, and a quarter of an hour for one that sends.
+    /// Notices within a minute and a half that the peer is gone: by default Linux takes two hours on an idle
+    /// connection, and a quarter of an hour on one that sends.
     private static let keepAlive = [
         ("keepalives_idle", "60"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
         ("tcp_user_timeout", "90000"),
     ]
-    /// The same on the server's side, so that the locks of a client that is gone are soon free.
+    /// The same on the server's side, so that the locks of a client that is gone are freed soon.
     private static let serverKeepAlive = [
         ("tcp_keepalives_idle", "60"), ("tcp_keepalives_interval", "10"), ("tcp_keepalives_count", "3"),
         ("tcp_user_timeout", "90000"),
     ]
 
-    /// The session's settings on a server of that version, each of which the server checks.
+    /// The session's settings on a server of that version; the server checks each.
     func parameters(on serverVersion: Int) -> [(name: String, value: String)] {
         func milliseconds(_ seconds: TimeInterval) -> String { "\(Int((seconds * 1000).rounded(.up)))ms" }
         let all: [(String, String?)] = [
@@ -92,7 +92,7 @@ public struct ConnectionSettings: Sendable {
             ("lock_timeout", lockTimeout.map(milliseconds)),
             ("idle_in_transaction_session_timeout", idleInTransactionTimeout.map(milliseconds)),
             ("search_path", searchPath),
-            // What is read as text reads alike, whatever the server, the database or the role has.
+            // With these, text reads the same, whatever the server, the database or the role has set.
             ("datestyle", "ISO"),
         ]
         let newer = newerParameters.filter { $0.key <= serverVersion }.flatMap { Array($0.value) }
@@ -103,7 +103,7 @@ public struct ConnectionSettings: Sendable {
 }
 
 extension ConnectionSettings: CustomStringConvertible, CustomReflectable {
-    /// Without `conninfo`, which may hold a password.
+    /// Leaves out `conninfo`, which may hold a password.
     public var description: String { "ConnectionSettings(applicationName: \(applicationName))" }
     public var customMirror: Mirror { Mirror(self, children: ["applicationName": applicationName]) }
 }

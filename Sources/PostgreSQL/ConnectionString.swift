@@ -1,9 +1,9 @@
 import CPostgreSQL
 
-/// A connection string taken apart as libpq does it (PostgreSQL's documentation, "Connection Strings"), so that the same
-/// server can be named with another role.
+/// A connection string parsed as libpq does it (PostgreSQL's documentation, "Connection Strings"), so that the same
+/// server can be addressed with another role.
 public struct ConnectionString: Sendable, Equatable {
-    /// What it says, by libpq's keywords, such as `host`.
+    /// The values by libpq's keywords, such as `host`.
     public var parts: [String: String]
 
     /// Reads keywords, a URI, or the name of a database alone.
@@ -30,7 +30,7 @@ public struct ConnectionString: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// As keywords, in the order in which one would write them.
+    /// The string as keywords, in the usual order.
     public var text: String {
         let first = ["host", "hostaddr", "port", "dbname", "user"]
         let order = first + parts.keys.filter { !first.contains($0) }.sorted()
@@ -45,7 +45,7 @@ public struct ConnectionString: Sendable, Equatable {
 }
 
 extension PostgreSQLError {
-    /// libpq quotes what it can't read, which may be a password: so its words are left out.
+    /// libpq quotes what it can't read, which may be a password, so its message is left out.
     static var unreadableConnectionString: PostgreSQLError {
         PostgreSQLError(
             .usage, "The connection string can't be read.",
@@ -54,8 +54,8 @@ extension PostgreSQLError {
 }
 
 extension Connection {
-    /// What the server keeps of a role's password, as its setting `password_encryption` has it, so that the password itself
-    /// never reaches the server's log.
+    /// The form of a role's password that the server stores, by its setting `password_encryption`. Sending it keeps the
+    /// password itself out of the server's log.
     public func encryptedPassword(_ password: String, of role: String) throws(PostgreSQLError) -> String {
         guard let handle = session.handle, let text = PQencryptPasswordConn(handle, password, role, nil) else {
             throw PostgreSQLError(.connection, "libpq can't encrypt a password on this connection.")

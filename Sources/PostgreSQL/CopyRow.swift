@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where rows are copied to. Names are quoted; a dot parts the schema from the table.
+/// Where rows are copied to. Names are quoted; a dot separates the schema from the table.
 public struct CopyTarget: Sendable {
     /// Such as `iap.verified`.
     public let table: String
@@ -20,8 +20,8 @@ public struct CopyTarget: Sendable {
 
 /// Takes the values of one row in the order of the target's columns.
 ///
-/// The server does not convert: a `smallint` column wants an `Int16`, an `integer` an `Int32`, a `bigint` an `Int`;
-/// an enum wants a `String`, `jsonb` has its own `append(jsonb:)`.
+/// The server does not convert: a `smallint` column needs an `Int16`, an `integer` an `Int32`, a `bigint` an `Int`, an
+/// enum a `String`; `jsonb` has its own `append(jsonb:)`.
 public struct CopyRow {
     let columnCount: Int
     private(set) var count = 0
@@ -29,7 +29,7 @@ public struct CopyRow {
 
     init(columnCount: Int) { self.columnCount = columnCount }
 
-    /// Compiled anew for the types that most columns have, since looking up a generic type costs more than to copy.
+    /// Specialised for the types of most columns, since looking up a generic type costs more than copying.
     @specialized(where Value == String)
     @specialized(where Value == String?)
     @specialized(where Value == Int)
@@ -52,7 +52,7 @@ public struct CopyRow {
         bytes.append(bigEndian: Int32(-1))
     }
 
-    /// JSON text for a `jsonb` column, which wants a version byte before it.
+    /// Appends JSON text for a `jsonb` column, with the version byte before it.
     public mutating func append(jsonb text: String?) {
         guard let text else { return appendNull() }
         count += 1

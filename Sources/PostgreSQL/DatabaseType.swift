@@ -35,7 +35,7 @@ public struct DatabaseType: Hashable, Sendable {
     static let uuidArray = DatabaseType(oid: 2951)
     static let jsonb = DatabaseType(oid: 3802)
 
-    /// Types made by CREATE TYPE or an extension; of these the enums and citext travel as text.
+    /// Whether CREATE TYPE or an extension made it; of these types, enums and citext are sent as text.
     @usableFromInline var isUserDefined: Bool { oid >= 16384 }
 }
 

@@ -26,7 +26,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Appends a value preceded by its length, or the length -1 that stands for NULL.
+    /// Appends a value preceded by its length, or the length -1 for NULL.
     mutating func append(field value: some ParameterValue) {
         guard !value.isNull else { return append(bigEndian: Int32(-1)) }
         let start = count
@@ -41,7 +41,7 @@ extension String: ArrayElement {
     public static var databaseType: DatabaseType { .text }
     public static var arrayType: DatabaseType { .textArray }
 
-    /// A NUL in the text is refused by the server.
+    /// The server refuses a text with a NUL.
     public func write(to bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
 }
 
@@ -105,8 +105,8 @@ extension Date: ArrayElement {
     public static var databaseType: DatabaseType { .timestamptz }
     public static var arrayType: DatabaseType { .timestamptzArray }
 
-    /// Rounds to the microsecond. What lies beyond PostgreSQL's range becomes ±infinity; a date that is not a number
-    /// is written as no bytes, which the server refuses.
+    /// Rounds to the microsecond. A date beyond PostgreSQL's range becomes ±infinity; a date that is not a number is
+    /// written as no bytes, which the server refuses.
     public func write(to bytes: inout [UInt8]) {
         let microseconds = (timeIntervalSinceReferenceDate * 1_000_000).rounded()
         guard !microseconds.isNaN else { return }

@@ -3,7 +3,7 @@
 /// `description` may be shown to anyone: it holds no bind value, no row and no password. `debugDescription` holds
 /// everything but passwords.
 public struct PostgreSQLError: Error, Sendable {
-    /// The kind of a failure, as far as anyone decides on it.
+    /// The kind of a failure, as far as callers depend on it.
     public enum Code: Sendable, Hashable {
         /// The server can't be reached, or the session was lost.
         case connection
@@ -35,7 +35,7 @@ public struct PostgreSQLError: Error, Sendable {
         var statement: String?
     }
 
-    /// Keeps the error one pointer small, since every throwing call hands its room back.
+    /// Keeps the error as small as one pointer, since every throwing call reserves room for it.
     private final class Box: Sendable {
         let fields: Fields
 
@@ -57,25 +57,25 @@ public struct PostgreSQLError: Error, Sendable {
         self.init(code, Fields(message: message, hint: hint, column: column))
     }
 
-    /// The server's code; `nil` where the failure was on this side.
+    /// The server's code; `nil` if the failure was on this side.
     public var sqlState: SQLState? { fields.sqlState }
-    /// The server's own words, or libpq's. May hold a value: show `description` instead.
+    /// The server's or libpq's message. It may hold a value: show `description` instead.
     public var message: String { fields.message }
     /// The server's DETAIL, which often holds the values of a row.
     public var detail: String? { fields.detail }
-    /// What the server, or this room, suggests.
+    /// The suggestion of the server, or of this room.
     public var hint: String? { fields.hint }
     /// Where in a function the error arose.
     public var context: String? { fields.context }
-    /// The schema of the table that the server refuses a row of.
+    /// The schema of the table of a refused row.
     public var schema: String? { fields.schema }
-    /// The table that the server refuses a row of.
+    /// The table of a refused row.
     public var table: String? { fields.table }
     /// The column that is missing, or whose value is refused.
     public var column: String? { fields.column }
     /// The constraint that a row breaks.
     public var constraint: String? { fields.constraint }
-    /// The character of the statement, counted from one, at which the server stumbled.
+    /// The character of the statement, counted from one, at which the error arose.
     public var position: Int? { fields.position }
     /// The statement with its `$n`, without the values.
     public var statement: String? { fields.statement }

@@ -15,7 +15,7 @@ struct QueryResult: ~Copyable {
 
     var isCopy: Bool { [PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(status) }
 
-    /// The failure that the result stands for, if it does.
+    /// The failure that the result stands for, if it is one.
     var failure: PostgreSQLError? {
         switch status {
         case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE, PGRES_NONFATAL_ERROR: PostgreSQLError(result: handle)

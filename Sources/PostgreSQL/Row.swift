@@ -1,19 +1,19 @@
-/// One row of a result, copied out of libpq: it may be kept and handed to other tasks.
+/// One row of a result, copied out of libpq: it may be kept and passed to other tasks.
 ///
-/// How a field is read can be inlined where it is read: a report reads millions, and to look up a generic type at each
-/// costs more than to read it.
+/// Reading a field can be inlined: a report reads millions of fields, and looking up a generic type for each costs more
+/// than reading it.
 public struct Row: Sendable {
     @usableFromInline let columns: Columns
-    /// The field's bytes one after the other.
+    /// The bytes of all fields, one after another.
     @usableFromInline let bytes: [UInt8]
-    /// Where each field ends in `bytes`; a NULL is marked by the complement of that.
+    /// Where each field ends in `bytes`; for NULL, the complement of that.
     @usableFromInline let ends: [Int32]
 
     init(columns: Columns, bytes: [UInt8], ends: [Int32]) {
         (self.columns, self.bytes, self.ends) = (columns, bytes, ends)
     }
 
-    /// The value of a column, by its name in the result.
+    /// Decodes the value of a column, by its name in the result.
     /// - Throws: a `.decoding` error that names the column and both types: a wrong type, an unexpected NULL, or no
     ///   such column.
     @inlinable
@@ -32,7 +32,7 @@ public struct Row: Sendable {
         try decode(column)
     }
 
-    /// The names of the columns, in their order.
+    /// The names of the columns, in order.
     public var columnNames: [String] { columns.names }
 
     @inlinable
@@ -58,7 +58,7 @@ public struct Row: Sendable {
     }
 }
 
-/// The columns of a result, found once for all its rows.
+/// The columns of a result, looked up once for all its rows.
 @usableFromInline
 final class Columns: Sendable {
     @usableFromInline let names: [String]

@@ -1,9 +1,9 @@
-/// A statement and the values bound to it. What is interpolated becomes a parameter, never a piece of the text:
+/// A statement and the values bound to it. Interpolated values become parameters, never pieces of the text:
 ///
 ///     let due: SQL = "SELECT payload FROM iap.receipts WHERE bucket = \(bucket)"
 ///
 /// A piece of SQL interpolated into another keeps its own values. Values are sent as the PostgreSQL type that belongs
-/// to the Swift type, so an enum or jsonb column wants a cast: `\(source)::iap.source`.
+/// to the Swift type, so an enum or jsonb column needs a cast: `\(source)::iap.source`.
 public struct SQL: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     enum Segment: Sendable {
         case text(String)
@@ -16,13 +16,13 @@ public struct SQL: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInte
 
     public init(stringInterpolation: StringInterpolation) { segments = stringInterpolation.segments }
 
-    /// SQL from a string that was not written in this program. Nothing in it is escaped.
+    /// Makes SQL from a string that was not written in this program. Nothing in it is escaped.
     public init(unsafe text: String) { segments = [.text(text)] }
 
     /// Adds another statement's text and values at the end.
     public mutating func append(_ other: SQL) { segments += other.segments }
 
-    /// Both one after the other, with nothing between them.
+    /// Concatenates both, with nothing between them.
     public static func + (left: SQL, right: SQL) -> SQL {
         var sum = left
         sum.append(right)
@@ -52,15 +52,15 @@ public struct SQL: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInte
             segments.append(.value(BoundValue(value)))
         }
 
-        /// Puts in another statement together with its values.
+        /// Inserts another statement together with its values.
         public mutating func appendInterpolation(_ fragment: SQL) { segments += fragment.segments }
 
-        /// Puts in a quoted name of a table, column, schema or role.
+        /// Inserts a quoted name of a table, column, schema or role.
         public mutating func appendInterpolation(identifier name: String) {
             segments.append(.text(Identifier.quoted(name)))
         }
 
-        /// Puts in text as SQL, unescaped.
+        /// Inserts text as SQL, unescaped.
         public mutating func appendInterpolation(unsafe text: String) { segments.append(.text(text)) }
     }
 }
@@ -85,7 +85,7 @@ extension SQL: CustomStringConvertible {
     public var description: String { rendered().text }
 }
 
-/// A value in PostgreSQL's binary form; nothing in `bytes` is SQL's NULL.
+/// A value in PostgreSQL's binary form; `nil` in `bytes` is SQL's NULL.
 struct BoundValue: Sendable {
     let type: DatabaseType
     let bytes: [UInt8]?

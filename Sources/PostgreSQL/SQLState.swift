@@ -42,8 +42,8 @@ extension SQLState {
 }
 
 extension SQLState {
-    /// Whether the session ended with this error. A protocol violation is of class 08 too, but the session lives on:
-    /// the server says so of a value that is malformed.
+    /// Whether the session ended with this error. A protocol violation is of class 08 too, but the session lives on: it
+    /// is how the server refuses a malformed value.
     public var isConnectionLost: Bool {
         guard errorClass != "08" else { return self != .protocolViolation }
         let ending: Set<SQLState> = [
@@ -52,11 +52,11 @@ extension SQLState {
         return ending.contains(self)
     }
 
-    /// Whether the server refuses what a value is: no data of its type, against a constraint, or beyond a limit.
+    /// Whether the server refuses a value: it is not of its type, breaks a constraint, or exceeds a limit.
     public var isAboutValue: Bool { ["22", "23", "54"].contains(errorClass) }
 
-    /// Whether the same work may succeed when it is done again: a deadlock, a serialization failure, a lock or a
-    /// server that was not to be had, a session that was lost.
+    /// Whether the same work may succeed when it is done again: after a deadlock, a serialization failure, a lock or a
+    /// server that was not available, or a lost session.
     public var isTransient: Bool {
         let passing: Set<SQLState> = [
             .serializationFailure, .deadlockDetected, .lockNotAvailable, .tooManyConnections, .cannotConnectNow,

@@ -1,8 +1,8 @@
 import CPostgreSQL
 
-/// One statement's journey: send it, wait for each result, and leave the session ready for the next.
+/// The course of one statement: it is sent, each result is waited for, and the session is left ready for the next.
 extension Session {
-    /// Runs an exchange that the task's cancellation ends early.
+    /// Runs an exchange, which ends early if the task is cancelled.
     func cancellably<Value>(
         _ exchange: () async throws(PostgreSQLError) -> Value
     ) async throws(PostgreSQLError) -> Value {
@@ -20,7 +20,7 @@ extension Session {
         }
     }
 
-    /// libpq's handle of a session that is still open.
+    /// Returns libpq's handle if the session is still open.
     func open() throws(PostgreSQLError) -> OpaquePointer {
         guard let handle else { throw PostgreSQLError(.connection, "The session is closed.") }
         return handle
@@ -33,7 +33,7 @@ extension Session {
         try await flush()
     }
 
-    /// Waits until the socket has taken all that libpq holds; this is what keeps `COPY` from piling up in memory.
+    /// Waits until the socket has taken all that libpq holds, which keeps `COPY` from piling up in memory.
     func flush() async throws(PostgreSQLError) {
         let handle = try open()
         while true {
@@ -46,18 +46,18 @@ extension Session {
         }
     }
 
-    /// The next result of the statement; nothing after its last.
+    /// Returns the next result of the statement; `nil` after the last.
     func nextResult() async throws(PostgreSQLError) -> QueryResult? {
         let handle = try open()
         while PQisBusy(handle) == 1 {
             guard await socket.waitUntilReadable() else { throw giveUp() }
-            // A failure is no end yet: libpq turns it into a last result, behind those that did arrive.
+            // A failure is not the end yet: libpq turns it into a last result, after those that did arrive.
             guard PQconsumeInput(handle) == 1 || PQisBusy(handle) == 0 else { throw PostgreSQLError(failed: handle) }
         }
         return PQgetResult(handle).map { QueryResult($0) }
     }
 
-    /// What would come later would be an answer to something long given up: the session ends.
+    /// Ends the session, as a later answer would belong to something long given up.
     private func giveUp() -> PostgreSQLError {
         close()
         let seconds = Int(socket.patience.map { $0.rounded() } ?? 0)
@@ -75,14 +75,14 @@ extension Session {
         if let failure { throw failure }
     }
 
-    /// A COPY that nobody feeds or reads has no end, other than that of the session.
+    /// Ends the session: a COPY that nobody feeds or reads has no other end.
     private func refuseCopy() -> PostgreSQLError {
         close()
         return PostgreSQLError(.usage, "COPY can't be run as a statement; the session is closed.", hint: "Use copyIn.")
     }
 }
 
-/// The outcome of an exchange, where the standard library would lose the type of its error.
+/// The outcome of an exchange, since the standard library's would lose the type of its error.
 private enum Outcome<Value> {
     case value(Value)
     case error(PostgreSQLError)
@@ -99,7 +99,7 @@ private enum Outcome<Value> {
 extension PostgreSQLError {
     static var cancelled: PostgreSQLError { PostgreSQLError(.cancelled, "The task was cancelled.") }
 
-    /// A call that libpq refuses: either the session is lost, or the call can't be made now.
+    /// The error of a call that libpq refuses: either the session is lost, or the call can't be made now.
     init(failed handle: OpaquePointer) {
         let isLost = PQstatus(handle) != CONNECTION_OK
         let message = Secrets.removed(

@@ -1,8 +1,8 @@
 import CPostgreSQL
 
-/// One libpq connection: its handle, its socket and what can cancel its statements.
+/// One libpq connection: its handle, its socket and the canceller of its statements.
 final class Session {
-    /// Nothing once the session was closed.
+    /// `nil` once the session was closed.
     private(set) var handle: OpaquePointer?
     let socket: Socket
     let canceller: Canceller
@@ -42,13 +42,14 @@ final class Session {
     var isAlive: Bool { handle.map { PQstatus($0) == CONNECTION_OK } ?? false }
 }
 
-/// Hands the server's notices on. libpq would print them on standard error.
+/// Passes the server's notices on. libpq would print them on standard error.
 private final class NoticeReceiver {
     private let receive: (@Sendable (ConnectionSettings.Notice) -> Void)?
 
     init(_ receive: (@Sendable (ConnectionSettings.Notice) -> Void)?) { self.receive = receive }
 
-    /// The session owns both the handle and this object, and frees the handle first: so the pointer stays valid.
+    /// Receives the notices of a handle. The session owns both the handle and this object, and frees the handle first,
+    /// so the pointer stays valid.
     func listen(to handle: OpaquePointer) {
         let pointer = Unmanaged.passUnretained(self).toOpaque()
         PQsetNoticeReceiver(

@@ -2,10 +2,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Waits until a connection's socket can be read or written, without holding a thread, and no longer than its patience
-/// lasts.
+/// Waits until a connection's socket can be read or written, without holding a thread, and no longer than its patience.
 final class Socket {
-    /// In seconds; `nil` for no end.
+    /// In seconds; `nil` for no limit.
     let patience: TimeInterval?
     private let descriptor: Int32
     private let waiter = Waiter()
@@ -17,7 +16,7 @@ final class Socket {
         self.descriptor = descriptor
         self.patience = patience
         let queue = DispatchQueue(label: "PostgreSQL.Socket")
-        // Each source has its own duplicate, so that libpq may close the socket while a source still winds down.
+        // Each source has its own duplicate, so that libpq may close the socket before a source has finished.
         let (first, second) = (Self.duplicate(descriptor), Self.duplicate(descriptor))
         let reader = DispatchSource.makeReadSource(fileDescriptor: first, queue: queue)
         let writer = DispatchSource.makeWriteSource(fileDescriptor: second, queue: queue)
@@ -26,7 +25,7 @@ final class Socket {
         clock = Self.clock(patience, queue, waiter)
     }
 
-    /// One clock for all waits: a timer for each would cost more than the wait.
+    /// Runs one clock for all waits: a timer for each would cost more than the wait.
     private static func clock(
         _ patience: TimeInterval?, _ queue: DispatchQueue, _ waiter: Waiter
     ) -> any DispatchSourceTimer {
@@ -39,7 +38,7 @@ final class Socket {
         return clock
     }
 
-    /// False where the patience ended first.
+    /// Returns false if the patience ended first.
     func waitUntilReadable() async -> Bool {
         if isReady(POLLIN) { return true }
         return await withCheckedContinuation { continuation in
@@ -48,7 +47,7 @@ final class Socket {
         }
     }
 
-    /// A server that waits for its own words to be read does not read ours: so either ends the wait. False where the
+    /// Waits for either. A server that waits for its own output to be read does not read ours. Returns false if the
     /// patience ended first.
     func waitUntilReadableOrWritable() async -> Bool {
         if isReady(POLLIN | POLLOUT) { return true }
@@ -59,7 +58,7 @@ final class Socket {
         }
     }
 
-    /// One that programs started by us do not inherit.
+    /// Duplicates a descriptor so that child programs do not inherit it.
     private static func duplicate(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
 
     func close() {
@@ -74,7 +73,7 @@ final class Socket {
     }
 }
 
-/// A dispatch source that is awake only while somebody waits for it; otherwise it would fire without end.
+/// A dispatch source that is active only while somebody waits for it; otherwise it would fire endlessly.
 private final class Readiness {
     private let source: any DispatchSourceProtocol
     private let isAwake: Flag
@@ -83,7 +82,7 @@ private final class Readiness {
         let isAwake = Flag()
         self.source = source
         self.isAwake = isAwake
-        // The source lets go of its handlers, and so of itself, when it is cancelled.
+        // When it is cancelled, the source releases its handlers, and so itself.
         source.setEventHandler {
             isAwake.lower { source.suspend() }
             waiter.resume()
@@ -93,14 +92,14 @@ private final class Readiness {
 
     func wake() { isAwake.raise { source.resume() } }
 
-    /// A source must be awake to wind down.
+    /// Cancels the source, which must be resumed for that.
     func cancel() {
         source.cancel()
         wake()
     }
 }
 
-/// Whether a source is awake: to wake it twice, or to suspend it twice, would be an error.
+/// Whether a source is resumed: resuming or suspending it twice would be an error.
 private final class Flag: Sendable {
     private let isRaised = Mutex(false)
 
@@ -119,7 +118,7 @@ private final class Flag: Sendable {
     }
 }
 
-/// The one task that waits. A source that is late from an earlier wait may wake it for nothing: it asks libpq again.
+/// The one task that waits. A late event of an earlier wait may wake it for nothing; it then asks libpq again.
 private final class Waiter: Sendable {
     private struct Wait {
         let continuation: CheckedContinuation<Bool, Never>

@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// A statement as libpq takes it: text, and values in binary form one behind the other.
+/// A statement as libpq takes it: text, and values in binary form one after another.
 struct Statement {
     let text: String
     private let types: [Oid]
@@ -24,12 +24,12 @@ struct Statement {
             offsets.append(value.bytes == nil ? nil : bytes.count)
             bytes += value.bytes ?? []
         }
-        // An empty value needs an address too: libpq takes a null pointer for NULL.
+        // An empty value needs an address too: to libpq a null pointer is NULL.
         self.bytes = bytes + [0]
         self.offsets = offsets
     }
 
-    /// The text, which libpq would cut short at a NUL without a word.
+    /// Returns the text, which libpq would silently cut short at a NUL.
     static func checked(_ text: String) throws(PostgreSQLError) -> String {
         guard !text.utf8.contains(0) else { throw PostgreSQLError(.usage, "The SQL holds a NUL character.") }
         return text

@@ -3,21 +3,21 @@
 public enum TransactionError: Error, Sendable {
     /// The transaction never began.
     case begin(PostgreSQLError)
-    /// The work in it failed; all of it was rolled back, or will be by the server where `rollback` tells of a failure.
+    /// The work in it failed. It was rolled back; if `rollback` is set, the server will roll it back.
     case body(any Error, rollback: PostgreSQLError?)
     /// The commit failed.
     case commit(PostgreSQLError)
 
-    /// The rollback of a rehearsal failed; the server rolls it back where the session is gone.
+    /// The rollback of a rehearsal failed; if the session is gone, the server rolls back.
     case rollback(PostgreSQLError)
 
-    /// Whether the server may have committed although nobody could say so: the session was lost in the commit.
+    /// Whether the server may have committed without its answer arriving: the session was lost in the commit.
     public var isOutcomeUnknown: Bool {
         guard case .commit(let error) = self else { return false }
         return error.isConnectionLost
     }
 
-    /// What PostgreSQL said first, wherever it was said; `nil` where the work failed for a reason of its own.
+    /// The first error that PostgreSQL gave, at whichever step; `nil` if the work failed for a reason of its own.
     public var databaseError: PostgreSQLError? {
         switch self {
         case .begin(let error), .commit(let error), .rollback(let error): error
@@ -41,13 +41,14 @@ extension TransactionError: CustomStringConvertible {
     }
 }
 
-/// How far a transaction is shielded from others that run at the same time.
+/// How far a transaction is isolated from others that run at the same time.
 public enum Isolation: Sendable {
     /// Each statement sees what was committed before it.
     case readCommitted
-    /// All statements see what was committed before the first; who would change what another changed meanwhile fails.
+    /// All statements see what was committed before the first; changing what another transaction changed meanwhile
+    /// fails.
     case repeatableRead
-    /// As if the transactions ran one after the other; who can't be put in such an order fails.
+    /// As if the transactions ran one after another; a transaction that can't be put in such an order fails.
     case serializable
 
     var sql: String {
