@@ -1,6 +1,6 @@
 public import Reconciliation
 
-/// Why no decision can be read from a file. Nothing of it was carried out.
+/// Why decisions can't be read from a file. Nothing of it was carried out.
 public enum DecisionFileError: ForeseenError, Sendable {
     case unreadable(file: String, why: String)
     /// The program that reads spreadsheets is not installed.
@@ -25,7 +25,7 @@ extension DecisionFileError {
 }
 
 extension DecisionVocabulary.Column {
-    /// As the CSV file calls it.
+    /// The column as the CSV file calls it.
     fileprivate var name: String {
         switch self {
         case .mark: "“case”"

@@ -1,9 +1,9 @@
 import Foundation
 import Reconciliation
 
-/// Understands the lines of a report's list, by its headings.
+/// Reads the lines of a report's list, by its headings.
 struct DecisionLineParser {
-    /// What stands in a cell.
+    /// The content of a cell.
     private enum Cell {
         case text(String)
         /// Not UTF-8, or with a NUL.
@@ -18,7 +18,7 @@ struct DecisionLineParser {
     private let reader: CSVRecordReader
     private let places: Places
 
-    /// Understands the headings, by the separator that gives the most of them.
+    /// Reads the headings, with the separator that gives the most of them.
     init(header: UnsafeRawBufferPointer, _ vocabulary: DecisionVocabulary, file: String) throws(DecisionFileError) {
         self.vocabulary = vocabulary
         func reading(_ separator: Unicode.Scalar) -> (reader: CSVRecordReader, headings: [String?], places: Places) {
@@ -26,7 +26,7 @@ struct DecisionLineParser {
             let headings = reader.fields(of: header) ?? []
             return (reader, headings, Self.places(of: headings, vocabulary))
         }
-        // As spreadsheets separate cells, by the country.
+        // Spreadsheets separate cells differently, depending on the country.
         let byComma = reading(",")
         let readings = [byComma, reading(";"), reading("\t")]
         let best = readings.reduce(byComma) { $1.places.count > $0.places.count ? $1 : $0 }
@@ -49,10 +49,10 @@ struct DecisionLineParser {
         return Dictionary(known, uniquingKeysWith: { first, _ in first })
     }
 
-    /// `nil` where the bytes are no record of CSV.
+    /// `nil` if the bytes are no record of CSV.
     func cells(of record: UnsafeRawBufferPointer) -> [String?]? { reader.fields(of: record) }
 
-    /// What a line decides; `nil` where nothing stands on it that was not there before.
+    /// What a line decides; `nil` if nothing was added to it.
     func line(_ number: Int, _ cells: [String?]) -> DecisionSheet.Line? {
         let (mark, decision, note) = (cell(.mark, cells), cell(.decision, cells), cell(.note, cells))
         if case .text("") = decision, case .text("") = note { return nil }
@@ -84,13 +84,13 @@ struct DecisionLineParser {
         }
     }
 
-    /// A cell that is not there is empty.
+    /// The content of a cell; a missing one is empty.
     private func cell(_ column: DecisionVocabulary.Column, _ cells: [String?]) -> Cell {
         guard let place = places[column], cells.indices.contains(place) else { return .text("") }
         return cells[place].map { .text(Self.trimmed($0)) } ?? .noText
     }
 
-    /// Without the spaces around it, and without the apostrophe that keeps an id a text.
+    /// The text without surrounding spaces, and without the apostrophe that keeps an id a text.
     private static func trimmed(_ text: String) -> String {
         let bare = text.trimmingCharacters(in: .whitespacesAndNewlines)
         return bare.hasPrefix("'") ? String(bare.dropFirst()) : bare

@@ -1,10 +1,10 @@
 import Foundation
 public import Reconciliation
 
-/// What the lines of a report's spreadsheet decide, read back whole: decisions on the same case are compared before any is
-/// carried out.
+/// The decisions in the lines of a report's spreadsheet. All are read before any is carried out, so that decisions on
+/// the same case can be compared.
 public struct DecisionSheet: Sendable {
-    /// A line on which something stands in the columns of decision or note.
+    /// A line with something in its column of decision or note.
     public enum Line: Hashable, Sendable {
         case decided(DecidedLine)
         case refused(RefusedDecision)
@@ -36,7 +36,7 @@ public struct DecisionSheet: Sendable {
         case csv, spreadsheet
     }
 
-    /// By its first bytes: names are changed by hand.
+    /// Goes by its first bytes, as people change names.
     private static func kind(of file: String) throws(DecisionFileError) -> Kind {
         var status = stat()
         guard stat(file, &status) == 0 else { throw .unreadable(file: file, why: String(cString: strerror(errno))) }
@@ -72,7 +72,7 @@ public struct DecisionSheet: Sendable {
         }
     }
 
-    /// Reads what is CSV already.
+    /// Reads a file that is CSV already.
     package static func read(
         _ source: some ByteSource, named file: String, _ vocabulary: DecisionVocabulary
     ) throws -> DecisionSheet {
@@ -102,7 +102,7 @@ public struct DecisionSheet: Sendable {
         return DecisionSheet(lines: withoutContradictions(lines))
     }
 
-    /// Who decided twice on a case, and not the same, is asked what was meant.
+    /// Refuses decisions on the same case that differ, to ask what was meant.
     private static func withoutContradictions(_ lines: [Line]) -> [Line] {
         var decisions: [TransactionKey: Set<DeskDecision>] = [:]
         for case .decided(let line) in lines { decisions[line.mark.key, default: []].insert(line.decision) }
@@ -113,11 +113,11 @@ public struct DecisionSheet: Sendable {
     }
 }
 
-/// A line whose decision can't be carried out, for what stands on it.
+/// A line whose decision can't be carried out, because of what is on it.
 public struct RefusedDecision: Hashable, Sendable {
     public let number: Int
     public let reason: DecisionRefusal
-    /// The transaction; `nil` where the line doesn't say.
+    /// The transaction; `nil` if the line doesn't say.
     public let id: String?
 
     init(_ number: Int, _ reason: DecisionRefusal, id: String? = nil) {

@@ -1,13 +1,13 @@
 import Foundation
 import Reconciliation
 
-/// Turns the first sheet of an .xlsx file into CSV, by Debian's xlsx2csv: a row a line. It runs as a process of its own, with
-/// limits of time, memory and what it may write, so that a file made to exhaust them ends in a refusal.
+/// Converts the first sheet of an .xlsx file to CSV, a row a line, with Debian's xlsx2csv. It runs as a process of its
+/// own, with limits of time, memory and output, so that a file made to exhaust them ends in a refusal.
 package struct SpreadsheetConversion {
-    /// Whether what it runs is installed.
+    /// Whether the programs that it runs are installed.
     package static var isInstalled: Bool { found("xlsx2csv") != nil && found("python3") != nil }
 
-    /// Of xlsx2csv's output, in bytes.
+    /// The most bytes of xlsx2csv's output.
     private static let mostOutput = 256 << 20
     private static let mostMemory = 2 << 30
     private static let timeLimit = 60
@@ -15,9 +15,9 @@ package struct SpreadsheetConversion {
 
     let file: String
 
-    /// Where the CSV is; the caller takes it away.
+    /// Returns where the CSV is; the caller removes it.
     ///
-    /// - Throws: `DecisionFileError`; `CancellationError` where it was stopped.
+    /// - Throws: `DecisionFileError`; `CancellationError` if it was stopped.
     func run(_ isStopped: () -> Bool) async throws -> String {
         guard let converter = Self.found("xlsx2csv"), let python = Self.found("python3") else {
             throw DecisionFileError.converterMissing(file: file)
@@ -49,13 +49,13 @@ package struct SpreadsheetConversion {
 
     private func unreadable(_ why: String) -> DecisionFileError { .unreadable(file: file, why: why) }
 
-    /// Whether it ended within its time; otherwise it is killed, with what it started.
+    /// Returns whether it ended in time; otherwise it is killed, with the processes that it started.
     private static func ends(_ process: Process, _ isStopped: () -> Bool) async throws(CancellationError) -> Bool {
         let deadline = ContinuousClock.now + .seconds(timeLimit)
         while process.isRunning {
             let isStopped = isStopped() || Task.isCancelled
             guard ContinuousClock.now < deadline, !isStopped else {
-                // Foundation begins each process in a group of its own.
+                // Foundation starts each process in a group of its own.
                 kill(-process.processIdentifier, SIGKILL)
                 process.waitUntilExit()
                 if isStopped { throw CancellationError() }
@@ -66,16 +66,16 @@ package struct SpreadsheetConversion {
         return true
     }
 
-    /// Debian's own places first: a login's PATH may begin with another Python.
+    /// Looks in Debian's own places first: a login's PATH may begin with another Python.
     private static func found(_ program: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return (["/usr/bin"] + path.split(separator: ":").map(String.init))
             .map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// xlsx2csv gives of a formula what it last came to; here it gives `=` instead, so that it is seen to be one. Of a long
-    /// text it gives the end; here all of it. A line break within a cell becomes a space, so that a line's number is its
-    /// row's.
+    /// xlsx2csv gives the last result of a formula; this gives `=` instead, which shows that it is one. Of a long text
+    /// it gives only the end; this gives all of it. A line break within a cell becomes a space, so that line numbers
+    /// are row numbers.
     private static let program = """
         import importlib.machinery, importlib.util, resource, sys
         for limit, most in (
@@ -121,7 +121,7 @@ package struct SpreadsheetConversion {
         """
 }
 
-/// A file for what a process writes.
+/// A file for the output of a process.
 private struct TemporaryOutput {
     let path: String
     let handle: FileHandle

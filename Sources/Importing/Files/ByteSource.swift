@@ -6,15 +6,15 @@ package protocol ByteSource {
     func read(into buffer: inout [UInt8]) throws -> Bool
 }
 
-/// A file, or standard input, read as it comes.
+/// A file, or standard input, read as it arrives.
 package final class FileSource: ByteSource {
-    /// Bytes, where that is known beforehand.
+    /// The size in bytes, if it is known beforehand.
     package let size: Int?
     private let name: String
     private let descriptor: Int32
     private let isStopped: @Sendable () -> Bool
     private static let pieceSize = 1 << 18
-    /// Milliseconds after which a wait for a pipe looks whether the import was asked to stop.
+    /// The milliseconds after which a wait for a pipe checks whether the import was asked to stop.
     private static let patience: Int32 = 200
 
     /// - Parameters:
@@ -27,7 +27,7 @@ package final class FileSource: ByteSource {
     ) throws(ImportError) {
         self.name = name
         self.isStopped = isStopped
-        // Without waiting: a pipe that nobody writes into would keep a signal waiting.
+        // Non-blocking: opening a pipe that nobody writes into would keep a signal waiting.
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
         descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, flags)
         guard descriptor >= 0 else { throw Self.unreadable(name) }

@@ -1,20 +1,21 @@
 import CCSV
 
-/// Splits one record of CSV into its fields, by libcsv in its strict mode: RFC 4180, in which spaces belong to a field.
+/// Splits one record of CSV into its fields, with libcsv in its strict mode: RFC 4180, in which spaces belong to a
+/// field.
 ///
-/// libcsv can neither tell where in a file it is nor go on behind an error: so it is given one record at a time, which
+/// libcsv can neither say where in a file it is nor continue after an error, so it is given one record at a time, which
 /// `RecordFramer` cuts out.
 final class CSVRecordReader {
-    /// What libcsv hands over by its callbacks.
+    /// What libcsv passes to its callbacks.
     private final class Collected {
-        /// `nil` for a field that is no text PostgreSQL could store.
+        /// `nil` for a field that PostgreSQL could not store as text.
         var fields: [String?] = []
         var records = 0
     }
 
     private let parser = UnsafeMutablePointer<csv_parser>.allocate(capacity: 1)
     private let collected = Collected()
-    /// libcsv grows its buffer by so many bytes at a time, 128 if left alone: too few for a receipt of megabytes.
+    /// libcsv grows its buffer by this many bytes at a time; its default of 128 is too few for a receipt of megabytes.
     private static let blockSize = 1 << 16
 
     private let separator: UInt8
@@ -36,7 +37,7 @@ final class CSVRecordReader {
         csv_set_blk_size(parser, Self.blockSize)
     }
 
-    /// The record's fields; `nil` where it is malformed. A field that is not UTF-8, or holds a NUL, is nil.
+    /// The record's fields; `nil` if it is malformed. A field that is not UTF-8, or holds a NUL, is `nil`.
     func fields(of record: UnsafeRawBufferPointer) -> [String?]? {
         collected.fields.removeAll(keepingCapacity: true)
         collected.records = 0

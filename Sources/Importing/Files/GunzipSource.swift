@@ -1,6 +1,6 @@
 import CZlib
 
-/// Gives a file as it was before gzip compressed it; a file that is not compressed, as it is.
+/// Decompresses a gzip file; a file that is not compressed is passed through.
 package final class GunzipSource: ByteSource {
     /// The compressed bytes end early, or are not what gzip writes.
     package struct Damaged: Error {}
@@ -10,14 +10,14 @@ package final class GunzipSource: ByteSource {
         case plain
         /// Within a member of the file.
         case inflating
-        /// Behind one: the file ends, or another begins.
+        /// After a member: the file ends, or another begins.
         case betweenMembers
     }
 
     private let source: any ByteSource
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var state = State.unknown
-    /// Compressed bytes that are read and not yet inflated, from `start` on.
+    /// Compressed bytes that were read but not yet inflated, from `start` on.
     private var compressed: [UInt8] = []
     private var start = 0
     private static let pieceSize = 1 << 18
@@ -44,7 +44,7 @@ package final class GunzipSource: ByteSource {
                 return false
             }
             if state == .betweenMembers {
-                // What stands behind the last member, gzip(1) ignores where it is zeros.
+                // Zeros after the last member are ignored, as gzip(1) does.
                 if compressed[start...].allSatisfy({ $0 == 0 }) {
                     start = compressed.count
                     continue
@@ -81,7 +81,7 @@ package final class GunzipSource: ByteSource {
         return try source.read(into: &compressed)
     }
 
-    /// Appends what one piece of compressed bytes holds; false where that is nothing yet.
+    /// Appends the content of one piece of compressed bytes; returns false if there is none yet.
     private func inflatePiece(into buffer: inout [UInt8]) throws -> Bool {
         var result = Z_OK
         let before = buffer.count

@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// Any JSON, whose numbers keep their digits.
+/// Any JSON value; numbers keep their digits.
 enum JSONValue: Codable, Hashable {
     case null
     case bool(Bool)
@@ -43,7 +43,7 @@ enum JSONValue: Codable, Hashable {
         }
     }
 
-    /// As text that PostgreSQL takes for jsonb; `nil` where it holds a NUL, which jsonb can't.
+    /// The text that PostgreSQL takes for jsonb; `nil` if it holds a NUL, which jsonb can't.
     var text: String? {
         holdsNUL ? nil : try? String(json: self)
     }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Bytes that are there already, such as an answer's.
+/// Bytes that are in memory already, such as an answer's.
 package final class MemorySource: ByteSource {
     private let bytes: Data
     private var isRead = false

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Cuts a file into records: lines, or lines and what quotes join to them. It holds no more of the file than the record
-/// in hand and a piece read ahead.
+/// Cuts a file into records: lines, or several lines joined by quotes. It holds only the current record and a piece
+/// read ahead.
 struct RecordFramer {
     /// A record, which stays readable until the next one is asked for.
     struct Record: Hashable {
         enum Content: Hashable {
             case bytes(Range<Int>)
-            /// The line is longer than any may be; it is skipped.
+            /// The line is longer than the limit, and is skipped.
             case tooLong
-            /// It opens a quote that nothing closes, or nothing within what a record may have. The line alone is
-            /// given up, as if the quote were not there.
+            /// It opens a quote that is not closed, or not within the limit of a record. Only this line is given up, as
+            /// if the quote were not there.
             case unclosedQuote
         }
 
@@ -29,7 +29,7 @@ struct RecordFramer {
     private var buffer: [UInt8] = []
     private var start = 0
     private var line = 1
-    /// How many bytes of the file lie before the buffer.
+    /// How many bytes of the file precede the buffer.
     private var discarded = 0
 
     init(_ source: any ByteSource, limit: Int) {
@@ -37,14 +37,14 @@ struct RecordFramer {
         self.limit = limit
     }
 
-    /// How many bytes of the file were handed out.
+    /// How many bytes of the file were returned.
     var position: Int { discarded + start }
 
     func withBytes<Value>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         buffer.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    /// The first byte that is no space, and before which a byte order mark is skipped. Called before any record.
+    /// The first byte that is not a space, after a byte order mark. Called before any record.
     mutating func firstByte() throws -> UInt8? {
         while buffer.count < 3, try source.read(into: &buffer) {}
         if buffer.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
@@ -55,10 +55,10 @@ struct RecordFramer {
         }
     }
 
-    /// Whether the file begins so, as far as it was read for its first byte.
+    /// Whether the file begins with these bytes, as far as it was read for its first byte.
     func begins(with bytes: [UInt8]) -> Bool { buffer.dropFirst(start).starts(with: bytes) }
 
-    /// The next record that is no blank line; `nil` at the end.
+    /// The next record that is not a blank line; `nil` at the end.
     mutating func next() throws -> Record? {
         repeat {
             discardWhatWasRead()
@@ -68,7 +68,7 @@ struct RecordFramer {
         } while true
     }
 
-    /// Goes back to the second line of a record that turned out to be none, so that one wrong quote costs one line.
+    /// Goes back to the second line of a malformed record, so that one wrong quote costs one line.
     mutating func giveUpAllButFirstLine(of record: Record) {
         start = record.firstLineEnd
         line = record.line + 1
@@ -133,7 +133,7 @@ struct RecordFramer {
         return Record(line: line, content: .tooLong, firstLineEnd: start)
     }
 
-    /// Moves what is left to the front, once that is little beside what was read.
+    /// Moves the rest to the front, once it is little beside what was read.
     private mutating func discardWhatWasRead() {
         guard start >= 1 << 18 || start == buffer.count else { return }
         buffer.removeSubrange(..<start)

@@ -5,7 +5,7 @@ struct CSVLineParser {
     private let columns: [ImportField]
     private let reader = CSVRecordReader()
 
-    /// Understands the header.
+    /// Reads the header.
     init(header: UnsafeRawBufferPointer, kind: ImportKind, file: String) throws(ImportError) {
         guard let names = reader.fields(of: header) else {
             throw .badHeader(file: file, why: "is no line of CSV as RFC 4180 has it")
@@ -23,7 +23,7 @@ struct CSVLineParser {
         }
     }
 
-    /// `nil` where the bytes are no record of CSV.
+    /// `nil` if the bytes are no record of CSV.
     func parse(_ record: UnsafeRawBufferPointer) -> ParsedLine? {
         guard let texts = reader.fields(of: record) else { return nil }
         var line = ParsedLine()

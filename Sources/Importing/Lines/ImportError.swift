@@ -5,13 +5,13 @@ public enum ImportError: ForeseenError, Sendable {
     case unreadable(file: String, why: String)
     /// It is a CSV file without a line.
     case noHeader(file: String)
-    /// The header's line is no CSV, or no text.
+    /// The header's line is not CSV, or not text.
     case badHeader(file: String, why: String)
-    /// The header names a column that this kind of line has not; `known` are those that it has.
+    /// The header names a column that this kind of line doesn't have; `known` are those that it has.
     case unknownColumn(String, kind: ImportKind, known: [String])
     case repeatedColumn(String)
     case missingColumns([String], kind: ImportKind)
-    /// The header names columns that don't do, which is said without the file.
+    /// The header's columns are wrong; the inner error doesn't name the file.
     indirect case badColumns(file: String, ImportError)
 }
 

@@ -1,6 +1,6 @@
 package import Reconciliation
 
-/// What a line may hold. A CSV header's columns and a JSON object's keys bear these names.
+/// The fields that a line may have. They are the names of a CSV header's columns and a JSON object's keys.
 package enum ImportField: Int, CaseIterable {
     case bundleID, userID, payload, transactionID, orderID, device, submittedAt
     case productID, quantity, appAccountToken, createdAt
@@ -34,7 +34,7 @@ package enum ImportField: Int, CaseIterable {
         }
     }
 
-    /// Whether it is a moment, which alone may be a number with a fraction.
+    /// Whether it is a moment; only then may it be a number with a fraction.
     package var isTime: Bool {
         switch self {
         case .submittedAt, .createdAt, .purchasedAt, .deliveredAt, .entitledUntil, .revokedAt: true
@@ -65,12 +65,12 @@ extension ImportKind {
         }
     }
 
-    /// By their names.
+    /// The fields by their names.
     package var fieldsByColumn: [String: ImportField] {
         Dictionary(uniqueKeysWithValues: (fields.required + fields.optional).map { ($0.column, $0) })
     }
 
-    /// The fields that columns of these names hold.
+    /// The fields of the columns with these names.
     package func fields(inColumns names: [String]) throws(ImportError) -> [ImportField] {
         let known = fieldsByColumn
         var columns: [ImportField] = []
@@ -86,7 +86,7 @@ extension ImportKind {
         return columns
     }
 
-    /// The fields by one of which the company knows a line, the best first.
+    /// The fields by which the company may know a line, the best first.
     package var identifying: [ImportField] {
         switch self {
         case .receipts: [.transactionID, .orderID]

@@ -9,7 +9,7 @@ public enum ImportFormat: String, CaseIterable, Sendable {
     /// A JSON object a line.
     case jsonl
 
-    /// As the file's name ends, before it was compressed, otherwise as it begins.
+    /// Goes by the file's name, without that of its compression, otherwise by its first byte.
     init(file: String, firstByte: UInt8?) {
         let name = URL(filePath: file.lowercased())
         self =
@@ -21,23 +21,23 @@ public enum ImportFormat: String, CaseIterable, Sendable {
     }
 }
 
-/// A piece of a file, read: lines that can be taken, and lines that can't.
+/// A piece of a file: lines that can be taken, and lines that can't.
 package struct ReadLines: Sendable {
     package var batch: ImportBatch
     package var refused: [RefusedLine]
-    /// How much of the file was read when it ended.
+    /// How much of the file was read at the end of the piece.
     package var position: Int
 }
 
-/// Reads a file, in pieces of a few thousand lines, while the piece before is taken.
+/// Reads a file in pieces of a few thousand lines, while the previous piece is taken.
 package actor ImportReader {
-    /// Bytes that a record may have: as much as `iap.submit_receipt` keeps of a payload, and something for what stands
-    /// beside it.
+    /// The most bytes of a record: as much as `iap.submit_receipt` keeps of a payload, and something for the other
+    /// fields.
     static let longestRecord = 17 << 20
     private static let batchLines = 5_000
     private static let batchBytes = 8 << 20
 
-    /// How the lines are read once it is known how they are written.
+    /// How the lines are read, once the format is known.
     private enum Parser {
         case csv(CSVLineParser)
         case json(JSONLineParser)
@@ -48,7 +48,7 @@ package actor ImportReader {
     private let format: ImportFormat?
     private var framer: RecordFramer
     private var parser: Parser?
-    /// Whether the reading ended before the file did, since the import was asked to stop.
+    /// Whether the reading ended before the end of the file, since the import was asked to stop.
     package private(set) var isStopped = false
 
     package init(_ source: sending any ByteSource, kind: ImportKind, file: String, format: ImportFormat?) {
@@ -58,7 +58,7 @@ package actor ImportReader {
         framer = RecordFramer(source, limit: Self.longestRecord)
     }
 
-    /// The next lines; `nil` at the file's end, or when the import was asked to stop.
+    /// The next lines; `nil` at the file's end, or if the import was asked to stop.
     ///
     /// - Throws: `ImportError`.
     package func next() throws -> ReadLines? {
@@ -103,7 +103,7 @@ package actor ImportReader {
         return parser
     }
 
-    /// What has to be unpacked or saved otherwise before it is imported.
+    /// Refuses a file that has to be unpacked, or saved in another format, before it is imported.
     private func refuseArchive() throws(ImportError) {
         if framer.begins(with: [0x1F, 0x8B]) {
             let file = file == "-" ? "FILE" : file
@@ -168,12 +168,12 @@ package actor ImportReader {
                 text: problem.text))
     }
 
-    /// Of a line that may tell of a delivery.
+    /// The numbers of a line that may tell of a delivery.
     private func numbers(in record: RecordFramer.Record) -> [String] {
         guard kind.tellsOfDeliveries, case .bytes(let range) = record.content else { return [] }
         return framer.withBytes(range) { LineNumbers.of($0) }
     }
 }
 
-/// So that a line that is read is either taken or refused.
+/// Thrown, so that each line that is read is either taken or refused.
 extension RefusedLine: Error {}

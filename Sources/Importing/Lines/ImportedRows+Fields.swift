@@ -3,7 +3,7 @@ package import Ledger
 package import Reconciliation
 
 extension ImportedRow {
-    /// What a line of this kind says.
+    /// Reads a line of this kind.
     package init(_ fields: LineFields, kind: ImportKind) throws(LineProblem) {
         self =
             switch kind {
@@ -15,7 +15,7 @@ extension ImportedRow {
             }
     }
 
-    /// What it says happened last; a grant may end at any time.
+    /// The latest event that it tells of; the end of a grant does not count, as it may be at any time.
     package var latestMoment: (field: ImportField, at: Date)? {
         switch self {
         case .receipt(let receipt): receipt.submittedAt.map { (.submittedAt, $0) }
@@ -27,10 +27,10 @@ extension ImportedRow {
         }
     }
 
-    /// Clocks of a company's servers are not all the same.
+    /// The clocks of a company's servers differ.
     private static let tolerance: TimeInterval = 86_400
 
-    /// Why it lies: what it tells of is to happen more than a day from now.
+    /// The problem of a line that lies ahead: what it tells of happens more than a day from now.
     package func liesAhead(of present: Date) -> LineProblem? {
         guard let (field, at) = latestMoment, at > present + Self.tolerance else { return nil }
         return LineProblem(.badValue, "\(field.column) lies in the future")

@@ -4,14 +4,14 @@ import Foundation
 /// Moments as a company's tables write them: ISO 8601 or what PostgreSQL prints, with their zone
 /// (`2026-11-21T03:00:00Z`, `2026-11-21 11:00:00.123+08`), or seconds or milliseconds since 1970.
 enum ImportedTime {
-    /// What is wrong with a moment, to be put behind the field's name.
+    /// What is wrong with a moment, a phrase to follow the field's name.
     enum Problem: String, Error {
         case unreadable = "is no time such as 2026-11-21T03:00:00Z, and no seconds or milliseconds since 1970"
         case withoutZone = "has no time zone; write one, such as Z or +08:00"
         case outOfRange = "lies before the year 2000 or after 2099"
     }
 
-    /// Of the years 2000 to 2099, so that no number of seconds could be one of milliseconds.
+    /// The years 2000 to 2099, in which no number of seconds could be one of milliseconds.
     private static let range: Range<TimeInterval> = 946_684_800..<4_102_444_800
 
     static func parse(_ text: String) throws(Problem) -> Date {
@@ -39,7 +39,7 @@ enum ImportedTime {
         return offset(zone).map { date.addingTimeInterval(fraction - $0) }
     }
 
-    /// The fraction of a second that the bytes begin with, to the microsecond, and what follows it.
+    /// The fraction of a second at the start of the bytes, to the microsecond, and what follows it.
     private static func fraction(_ bytes: ArraySlice<UInt8>) -> (TimeInterval, ArraySlice<UInt8>)? {
         guard bytes.first == UInt8(ascii: ".") else { return (0, bytes) }
         let digits = bytes.dropFirst().prefix { (0x30...0x39).contains($0) }
@@ -48,7 +48,7 @@ enum ImportedTime {
         return Int(digits: micros).map { (TimeInterval($0) / 1_000_000, bytes.dropFirst(1 + digits.count)) }
     }
 
-    /// Seconds that a zone is ahead of UTC: `Z`, `+08`, `+0800`, `+08:00`, a space before it or not.
+    /// The seconds by which a zone is ahead of UTC: `Z`, `+08`, `+0800`, `+08:00`, with or without a space before it.
     private static func offset(_ zone: ArraySlice<UInt8>) -> TimeInterval? {
         let zone = zone.drop { $0 == UInt8(ascii: " ") }
         if zone.elementsEqual("Z".utf8) || zone.elementsEqual("UTC".utf8) { return 0 }

@@ -1,12 +1,12 @@
 import Foundation
 import Reconciliation
 
-/// Reads the lines of a JSON Lines file: an object each.
+/// Reads the lines of a JSON Lines file, one object each.
 struct JSONLineParser {
     private let fields: [String: ImportField]
     private let decoder = JSONDecoder()
 
-    /// Beyond this, many programs round a number.
+    /// Many programs round numbers beyond this one.
     private static let greatestNumber: Int64 = 1 << 53
 
     init(kind: ImportKind) {
@@ -37,7 +37,7 @@ struct JSONLineParser {
         return line
     }
 
-    /// How many members an object's text has, of which a decoder keeps one of each name: colons of the first level,
+    /// How many members an object's text has, since a decoder keeps only one of each name: colons of the first level,
     /// outside of strings.
     private static func memberCount(_ json: UnsafeRawBufferPointer) -> Int {
         var (count, depth, isText, isEscaped) = (0, 0, false, false)
@@ -58,12 +58,12 @@ struct JSONLineParser {
         return count
     }
 
-    /// Whether a number stands there by these digits, without a fraction or an exponent.
+    /// Whether the text has a number with exactly these digits, without a fraction or an exponent.
     private static func isWritten(_ digits: String, in json: String) -> Bool {
         json.utf8.split { !"0123456789+-.eE".utf8.contains($0) }.contains { $0.elementsEqual(digits.utf8) }
     }
 
-    /// - Parameter json: the whole line, which tells how a number is written.
+    /// - Parameter json: the whole line, which shows how a number is written.
     private static func text(
         of value: JSONValue, _ field: ImportField, in json: String
     ) throws(LineProblem) -> String? {
@@ -82,7 +82,7 @@ struct JSONLineParser {
                 throw LineProblem(
                     .badValue, "\(field.column) is a number that many programs round; write it as a string")
             }
-            // 2e15 is a number that something rounded, though a decoder makes digits of it.
+            // 2e15 was rounded by something, though a decoder makes digits of it.
             guard !field.isTransactionID || isWritten(String(number), in: json) else {
                 throw LineProblem(.badValue, "\(field.column) is not written by its digits; write it as a string")
             }

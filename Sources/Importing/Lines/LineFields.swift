@@ -1,8 +1,8 @@
 package import Foundation
 package import Reconciliation
 
-/// The texts of one line by their fields, be it of CSV or JSON. An empty text is none, and so is `\N`, which MySQL and
-/// PostgreSQL write for NULL.
+/// The texts of one line by their fields, from CSV or JSON. An empty text counts as none, and so does `\N`, which MySQL
+/// and PostgreSQL write for NULL.
 package struct LineFields {
     private var texts = [String?](repeating: nil, count: ImportField.allCases.count)
 
@@ -16,7 +16,7 @@ package struct LineFields {
         }
     }
 
-    /// What keeps an id a text in a spreadsheet is no part of it: the apostrophe, which a report's CSV writes for that, or
+    /// The text without what keeps an id a text in a spreadsheet: the apostrophe, which a report's CSV writes, or
     /// `="…"`, which others write.
     private static func withoutGuard(_ text: String) -> String {
         if text.hasPrefix("'") { return String(text.dropFirst()) }
@@ -24,26 +24,26 @@ package struct LineFields {
         return String(text.dropFirst(2).dropLast())
     }
 
-    /// As the account of refused lines has it: without the blanks with which some tables fill it up, and no longer than an
-    /// index holds, however many marks a character has.
+    /// The line's id for the account of refused lines: without the blanks with which some tables pad it, and no longer
+    /// than an index holds, however many marks a character has.
     package func id(of kind: ImportKind) -> String? {
         let texts = kind.identifying.lazy.compactMap { self[$0]?.trimmingCharacters(in: .whitespaces) }
         return texts.first { !$0.isEmpty }.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(100))) }
     }
 
-    /// The numbers of all that it holds.
+    /// The numbers in all its texts.
     package var numbers: [String] { LineNumbers.of(texts.compactMap(\.self).joined(separator: "\n").utf8) }
 }
 
-/// What could be read of a line, and what is wrong with it if anything is.
+/// What could be read of a line, and what is wrong with it, if anything.
 struct ParsedLine {
     var fields = LineFields()
     var problem: LineProblem?
 }
 
-/// Each field read as what it must be.
+/// Reading of each field as its type.
 extension LineFields {
-    /// The most bytes of a text that an index must hold, as `iap.require_text` has it.
+    /// The most bytes of a text that an index must hold, as in `iap.require_text`.
     private static let longestText = 1000
 
     package func required(_ field: ImportField) throws(LineProblem) -> String {
@@ -78,8 +78,8 @@ extension LineFields {
         return id
     }
 
-    /// A transaction's id, which must not be what a spreadsheet makes of one: such a number names another purchase, or
-    /// none.
+    /// A transaction's id, which must not have been turned into a number by a spreadsheet: such a number names another
+    /// purchase, or none.
     package func unrounded(_ field: ImportField) throws(LineProblem) -> String? {
         guard let text = try text(field), Self.isRewritten(text) else { return try text(field) }
         throw LineProblem(
@@ -87,7 +87,7 @@ extension LineFields {
             "\(field.column) is a number that a spreadsheet rounded or wrote in its own way; format the column as text")
     }
 
-    /// Whether a text is a number, but written with more than its digits: an exponent, a fraction, groups of thousands.
+    /// Whether a text is a number with more than its digits: an exponent, a fraction, groups of thousands.
     private static func isRewritten(_ text: String) -> Bool {
         guard !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
         return text.wholeMatch(of: /[+-]?[0-9]+(?:[.,'’\s][0-9]+)*(?:[eE][+-]?[0-9]+)?/) != nil
@@ -136,7 +136,7 @@ extension LineFields {
         return choice
     }
 
-    /// An amount and its currency: both or neither.
+    /// An amount and its currency; either both are there or neither.
     package func price() throws(LineProblem) -> Money? {
         switch (self[.listPriceMilliunits], self[.currency]) {
         case (nil, nil): return nil
@@ -153,7 +153,7 @@ extension LineFields {
         }
     }
 
-    /// JSON in the words that PostgreSQL takes.
+    /// JSON in the form that PostgreSQL takes.
     package func device() throws(LineProblem) -> String? {
         guard let text = self[.device] else { return nil }
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)), let kept = value.text else {

@@ -1,12 +1,12 @@
-/// The numbers of a line that can't be read, of which one may be the id of a transaction: Apple's are digits. Nothing else
-/// of such a line is kept.
+/// The numbers of a line that can't be read. One of them may be the id of a transaction, as Apple's are digits. Nothing
+/// else of such a line is kept.
 enum LineNumbers {
-    /// More are no row of a table.
+    /// No row of a table has more.
     private static let most = 64
-    /// How many digits an id has; fewer are those of dates and amounts.
+    /// How many digits an id has; dates and amounts have fewer.
     private static let digits = 4...64
 
-    /// Each once, in their order.
+    /// Each number once, in order.
     static func of(_ bytes: some Sequence<UInt8>) -> [String] {
         var numbers: [String] = []
         var (word, isNumber) = ([UInt8](), true)
@@ -20,7 +20,7 @@ enum LineNumbers {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 if word.count <= digits.upperBound { word.append(byte) }
-            // Of a word, or of a UUID.
+            // Part of a word, or of a UUID.
             case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"),
                 UInt8(ascii: "_"), UInt8(ascii: "."), 0x80...:
                 isNumber = false

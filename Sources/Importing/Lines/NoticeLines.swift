@@ -1,16 +1,16 @@
 import Foundation
 
-/// The notifications of a file, line by line: each a `signedPayload` as Apple signed it, or the JSON that Apple posted,
+/// The notifications of a file, one a line: a `signedPayload` as Apple signed it, or the JSON that Apple posted,
 /// `{"signedPayload":"…"}`.
 package struct NoticeLines {
-    /// A line that holds something.
+    /// A line that is not blank.
     package struct Line {
         package let number: Int
-        /// `nil` where it is longer than any notification, or no text.
+        /// `nil` if it is longer than any notification, or not text.
         package let payload: String?
     }
 
-    /// Apple's have 20 KB.
+    /// Apple's notifications have 20 KB.
     private static let longestLine = 1 << 18
     private var framer: RecordFramer
 

@@ -2,19 +2,19 @@ package import Reconciliation
 
 /// Why a line was not taken.
 public enum RefusalReason: String, CaseIterable, Sendable {
-    /// Not CSV as RFC 4180 has it, not a JSON object, or another number of fields than the header.
+    /// Not CSV by RFC 4180, not a JSON object, or with another number of fields than the header.
     case malformed
     /// Longer than any receipt may be.
     case tooLong = "too_long"
     /// A text that is not UTF-8, or holds a NUL, which PostgreSQL can't store.
     case notText = "not_text"
-    /// A field of JSON that this kind of line has not.
+    /// A field of JSON that this kind of line doesn't have.
     case unknownField = "unknown_field"
     case missing
     case badValue = "bad_value"
     /// The ledger says otherwise.
     case contradiction
-    /// Of an app without a section in the configuration; where that has none at all, an import may hold any.
+    /// Of an app without a section in the configuration; if it has no sections at all, an import may hold any app.
     case unknownApp = "unknown_app"
 }
 
@@ -23,9 +23,10 @@ public struct RefusedLine: Hashable, Sendable {
     /// Where it begins, counted from 1, the header included.
     public let line: Int
     public let reason: RefusalReason
-    /// By which the company knows the line, such as a transaction or order id; `nil` where it could not be read.
+    /// The id by which the company knows the line, of a transaction or an order for example; `nil` if it could not be
+    /// read.
     public let id: String?
-    /// Where it could not be read, and tells of a delivery, the numbers of the line: one of them may be it.
+    /// The numbers of the line, if it tells of a delivery but its id could not be read: one of them may be the id.
     public let numbers: [String]
     /// What is wrong, in a sentence.
     public let text: String

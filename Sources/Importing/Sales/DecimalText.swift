@@ -1,6 +1,6 @@
 /// Decimal numbers as people and sales reports write them, read exactly.
 package enum DecimalText {
-    /// The number in thousandths; `nil` where it is no decimal number, is finer than that, or is too great.
+    /// The number in thousandths; `nil` if it is not a decimal number, is finer than that, or is too great.
     package static func milliunits(_ text: some StringProtocol) -> Int64? {
         var digits = Array(text.utf8)
         let isNegative = digits.first == UInt8(ascii: "-")
@@ -16,7 +16,7 @@ package enum DecimalText {
         return Int64((isNegative ? "-" : "") + String(decoding: thousandths, as: UTF8.self))
     }
 
-    /// A whole number, which may be written with decimals that are zero.
+    /// Reads a whole number, which may have decimals that are zero.
     static func whole(_ text: some StringProtocol) -> Int64? {
         guard let thousandths = milliunits(text), thousandths.isMultiple(of: 1000) else { return nil }
         return thousandths / 1000

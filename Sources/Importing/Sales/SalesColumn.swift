@@ -1,9 +1,9 @@
-/// The columns of a Summary Sales report that are read; all others are passed over, for Apple adds some at times.
+/// The columns of a Summary Sales report that are read; all others are ignored, as Apple adds some at times.
 enum SalesColumn: Int, CaseIterable {
     case sku, parentIdentifier, productType, units, beginDate, endDate, countryCode
     case developer, customerPrice, customerCurrency, proceeds, proceedsCurrency
 
-    /// As Apple's header has it.
+    /// The name in Apple's header.
     var name: String {
         switch self {
         case .sku: "SKU"
@@ -21,7 +21,7 @@ enum SalesColumn: Int, CaseIterable {
         }
     }
 
-    /// Whether a report without it is of no use.
+    /// Whether a report without it is useless.
     var isRequired: Bool {
         switch self {
         case .sku, .parentIdentifier, .productType, .units, .beginDate, .endDate, .countryCode: true
@@ -30,7 +30,7 @@ enum SalesColumn: Int, CaseIterable {
     }
 }
 
-/// Where the columns stand in one file.
+/// The positions of the columns in one file.
 struct SalesHeader {
     /// How many fields every line has.
     let width: Int
@@ -55,7 +55,7 @@ struct SalesHeader {
 }
 
 extension String {
-    /// Without the spaces around it: Apple writes a space where there is nothing, and lines may end as Windows has it.
+    /// The text without surrounding spaces: Apple writes a space for an empty field, and lines may end as on Windows.
     var trimmed: String {
         let inner = utf8.drop { $0 == 0x20 || $0 == 0x0D }
         let end = inner.lastIndex { $0 != 0x20 && $0 != 0x0D }

@@ -1,17 +1,17 @@
 public import Reconciliation
 
-/// Why a file is no sales report that can be read. Nothing of it was taken.
+/// Why a file can't be read as a sales report. Nothing of it was taken.
 public enum SalesError: Error, Hashable, Sendable {
     case unreadable(file: String, why: String)
     case empty(file: String)
-    /// The header has not the columns of a Summary Sales report.
+    /// The header lacks columns of a Summary Sales report.
     case missingColumns([String], file: String)
     case repeatedColumn(String, file: String)
-    /// It is compressed, and broken or cut off.
+    /// It is compressed, and damaged or cut off.
     case damaged(file: String)
     /// A report of a week, a month or a year: its units belong to no day.
     case notDaily(file: String, line: Int, begin: CalendarDay, end: CalendarDay)
-    /// It was asked for by its day, and tells of another.
+    /// The report of one day was asked for, and this one is of another.
     case ofAnotherDay(file: String, asked: CalendarDay, day: CalendarDay)
 }
 

@@ -5,11 +5,11 @@ struct SalesLineParser {
     /// What a line tells.
     enum Parsed {
         case sale(SalesLine)
-        /// No sale of an in-app purchase; it tells that the report is of this day.
+        /// No sale of an in-app purchase, but it shows that the report is of this day.
         case other(SalesDay)
     }
 
-    /// The units of a week or a month belong to no day.
+    /// The line's units are of a week or a month, and so belong to no day.
     struct NotDaily: Error {
         let begin, end: CalendarDay
     }
@@ -17,8 +17,8 @@ struct SalesLineParser {
     private let header: SalesHeader
     /// The most bytes of the account's name.
     private static let longestDeveloper = 1000
-    /// Of one product in one country on one day at one price: what is summed up of such lines, for a month and all
-    /// products, still fits the tables.
+    /// The most units of one product in one country on one day at one price: the sums of such lines, for a month and
+    /// all products, still fit the tables.
     private static let mostUnits: Int64 = 1_000_000_000
     fileprivate static let mostMilliunits: Int64 = 10_000_000_000_000_000
 
@@ -26,7 +26,7 @@ struct SalesLineParser {
         self.header = header
     }
 
-    /// - Throws: `LineProblem` where the line can't be taken; `NotDaily`.
+    /// - Throws: `LineProblem` if the line can't be taken; `NotDaily`.
     func parse(_ line: UnsafeRawBufferPointer) throws -> Parsed {
         let fields = try Fields(line, header: header)
         let day = try day(fields)
@@ -94,7 +94,7 @@ private struct Fields {
         }
     }
 
-    /// Empty where there is nothing.
+    /// The text of a field; empty if there is none.
     func text(_ column: SalesColumn) throws(LineProblem) -> String {
         guard let place = header.place(of: column) else { return "" }
         let bytes = UnsafeRawBufferPointer(rebasing: fields[place])
@@ -117,7 +117,8 @@ private struct Fields {
         return day
     }
 
-    /// The amount for one unit; `nil` where there is none, or where it is nothing in no currency. Refunds have a negative price; the units say that already.
+    /// The amount for one unit; `nil` if there is none, or if it is zero without a currency. Refunds have a negative
+    /// price; the units say that already.
     func money(
         _ amount: SalesColumn, _ currency: SalesColumn, units: Int64
     ) throws(LineProblem) -> Money? {

@@ -1,9 +1,9 @@
 package import Reconciliation
 
-/// A piece of a sales report, read: every line is a sale, something else, or refused.
+/// A piece of a sales report: each line is a sale, something else, or refused.
 package struct ReadSales: Sendable {
     package var sales: [SalesLine] = []
-    /// Lines that tell of no sale of an in-app purchase.
+    /// Lines that are not sales of an in-app purchase.
     package var others = 0
     /// The days and accounts of those lines.
     package var otherDays: Set<SalesDay> = []
@@ -14,14 +14,14 @@ package struct ReadSales: Sendable {
 
 /// Reads a sales report in pieces of a few thousand lines.
 package actor SalesReader {
-    /// Bytes that a line may have: Apple's fields come to less than a third.
+    /// The most bytes of a line: Apple's fields come to less than a third.
     package static let longestLine = 1 << 16
     private static let batchLines = 5_000
 
     private let file: String
     private var framer: RecordFramer
     private var parser: SalesLineParser?
-    /// How many bytes were read, of the file as it was before it was compressed.
+    /// How many bytes were read, of the decompressed file.
     package var position: Int { framer.position }
 
     package init(_ source: sending any ByteSource, file: String) {
@@ -31,7 +31,7 @@ package actor SalesReader {
 
     /// The next lines; `nil` at the file's end.
     ///
-    /// - Throws: `SalesError`; `CancellationError` when the reading was asked to stop.
+    /// - Throws: `SalesError`; `CancellationError` if the reading was asked to stop.
     package func next() throws -> ReadSales? {
         do {
             return try read()
