@@ -1,7 +1,7 @@
 import Foundation
 
-/// How long ago a purchase was made, by the brackets in which `finance.ageing` counts what is owed: in days of UTC from that
-/// of the purchase. The page's script reads first and last day from the words.
+/// How long ago a purchase was made, in the brackets by which `finance.ageing` counts what is owed: in days of UTC
+/// since the day of the purchase. The page's script reads the first and last day from the raw values.
 enum AgeBracket: String, CaseIterable {
     case upToOne = "0-1"
     case upToSeven = "2-7"

@@ -1,7 +1,7 @@
 import Foundation
 public import Reconciliation
 
-/// What is said of a figure that has reached its threshold.
+/// What the report says of a figure that has reached its threshold.
 struct AlertText {
     let phrase: Phrase
     let values: [String: String]
@@ -34,7 +34,7 @@ struct AlertText {
         }
     }
 
-    /// Exactly enough to see that it is over.
+    /// Precise enough to show that it is over.
     private static func percent(_ share: Double) -> String {
         let text = String(format: "%.2f", share * 100)
         return (text.hasSuffix(".00") ? String(text.dropLast(3)) : text) + " %"
@@ -42,7 +42,7 @@ struct AlertText {
 }
 
 extension WatchedFigure {
-    /// That it has reached its threshold, in a sentence of English.
+    /// An English sentence that says that it has reached its threshold.
     public var alertText: String {
         let text = AlertText(self, English(), money: Formats.text, moment: Formats.utc)
         return English()(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) })

@@ -2,7 +2,7 @@ import Reconciliation
 
 /// What a client said of its device.
 enum Device {
-    /// The fields by which devices are compared, otherwise the JSON as it is; cut, since a client may send anything.
+    /// The fields by which devices are compared, or else the JSON as it is; cut, since a client may send anything.
     static func text(_ json: String?) -> String {
         guard let json else { return "" }
         let values = DeviceTrait.values(in: json)

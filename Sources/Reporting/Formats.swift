@@ -1,7 +1,7 @@
 package import Foundation
 import Reconciliation
 
-/// How times and money are written.
+/// The formats of times and money.
 package struct Formats {
     private let local: Date.ISO8601FormatStyle
     let zoneName: String
@@ -13,21 +13,21 @@ package struct Formats {
         zoneName = timeZone.identifier
     }
 
-    /// In the zone that support staff read, to the second.
+    /// The time in the time zone of the support staff, to the second.
     package func local(_ date: Date) -> String { date.formatted(local) }
 
-    /// The day in that zone, as a report's folder is named by it.
+    /// The day in that zone, as in the name of a report's folder.
     func day(_ date: Date) -> String { String(local(date).prefix(10)) }
 
     /// ISO 8601 in UTC, to the second.
     static func utc(_ date: Date) -> String { date.formatted(.iso8601) }
 
-    /// An amount with the decimals that its currency has, exactly.
+    /// An amount with the decimals of its currency, exactly.
     static func amount(_ money: Money) -> String { money.amount }
 
     static func text(_ money: Money) -> String { "\(money)" }
 
-    /// How many decimals an amount is written with: its currency's, or all where it is finer than that.
+    /// How many decimals an amount is written with: its currency's, or all if it is finer than that.
     static func shownDecimals(of money: Money) -> Int {
         amount(money).split(separator: ".", omittingEmptySubsequences: false).dropFirst().first?.count ?? 0
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A piece of a page. What is interpolated is escaped, unless it is a piece itself: a client's text can't become
+/// A piece of a page. Interpolated values are escaped, unless they are pieces themselves: a client's text can't become
 /// markup.
 struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
     private(set) var text: String
@@ -22,7 +22,7 @@ struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
         mutating func appendInterpolation(_ pieces: [HTML]) { for piece in pieces { text += piece.text } }
     }
 
-    /// A client's text, cut for display and isolated so that right-to-left marks in it reorder nothing around it.
+    /// A client's text, cut for display and isolated, so that right-to-left marks in it reorder nothing around it.
     static func foreign(_ value: String) -> HTML {
         "<bdi>\(Printable.cut(value, to: 300, ending: "…"))</bdi>"
     }
@@ -33,8 +33,8 @@ struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
 
     static func + (a: HTML, b: HTML) -> HTML { "\(a)\(b)" }
 
-    /// Safe in text and in quoted attributes. Control characters have no place in a page (HTML Living Standard,
-    /// section 13.1.4).
+    /// Escapes a value for text and quoted attributes. Control characters have no place in a page (HTML Living
+    /// Standard, section 13.1.4).
     private static func escaped(_ value: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(value.utf8.count)

@@ -1,12 +1,12 @@
 import Foundation
 import Reconciliation
 
-/// What is said of an app that is not heard as it should be.
+/// What the report says of an app that is not heard as it should be.
 struct HearingText {
     let phrase: Phrase
     let values: [String: String]
 
-    /// Everything that is amiss, the gravest first.
+    /// Everything that is wrong, the gravest first.
     static func all(_ hearing: HearingFigures, now: Date, moment: (Date) -> String) -> [HearingText] {
         let app = hearing.bundleID.text
         var texts: [HearingText] = []

@@ -1,6 +1,6 @@
 import Reconciliation
 
-/// What is said of a setting that somebody must mend.
+/// What the report says of a setting that somebody must correct.
 struct MendText {
     let phrase: Phrase
     let values: [String: String]

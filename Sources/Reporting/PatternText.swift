@@ -5,10 +5,10 @@ import Reconciliation
 struct PatternText {
     let phrase: Phrase
     let values: [String: String]
-    /// In a word or two, beside other patterns.
+    /// A name of a word or two, for lists of patterns.
     let name: String
 
-    /// - Parameter moment: a time as its reader writes it.
+    /// - Parameter moment: formats a time for the reader.
     init(_ pattern: Pattern, _ words: any Wording, moment: (Date) -> String) {
         var values = [
             "app": pattern.bundleID.text, "from": moment(pattern.from), "until": pattern.until.map(moment) ?? "",

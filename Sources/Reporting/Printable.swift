@@ -1,24 +1,25 @@
-/// Texts that clients sent, made fit for a terminal, a mail or a log.
+/// Makes texts that clients sent safe for a terminal, a mail or a log.
 package enum Printable {
-    /// The text without what could move the cursor or reorder the line, cut to what a line can bear.
+    /// The text without anything that could move the cursor or reorder the line, cut to the length that a line can
+    /// take.
     static func text(_ text: String, longest: Int = 80) -> String {
         line(cut(text, to: longest), replacement: "\u{FFFD}")
     }
 
-    /// The text as part of a line, whatever stands in it.
+    /// The text as part of a line, whatever it holds.
     package static func line(_ text: String, replacement: Unicode.Scalar = " ") -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isInvisible($0) ? replacement : $0 }))
     }
 
-    /// A text of several lines, as the program's own messages are.
+    /// A text of several lines, such as the program's own messages.
     package static func lines(_ text: String) -> String {
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line(String($0), replacement: "\u{FFFD}") }.joined(separator: "\n")
     }
 
-    /// JSON in which what no terminal should see is written `\u…`: to whoever parses it, the same text.
+    /// JSON in which characters that no terminal should get are written `\u…`, which parses as the same text.
     package static func json(_ json: String) -> String {
-        // JSON's own line breaks and tabs stand between values; in a text, they are escaped already.
+        // JSON's own line breaks and tabs are between values; within a text they are escaped already.
         guard json.unicodeScalars.contains(where: isHiddenInJSON) else { return json }
         var escaped = ""
         for scalar in json.unicodeScalars {
@@ -34,7 +35,7 @@ package enum Printable {
         return escaped
     }
 
-    /// The text's beginning. It is cut by scalars: one character can have megabytes of marks.
+    /// The beginning of the text. It is cut by scalars, as one character can have megabytes of marks.
     static func cut(_ text: String, to longest: Int, ending: String = "") -> String {
         guard text.utf8.count > longest,
             let end = text.unicodeScalars.index(
@@ -43,8 +44,8 @@ package enum Printable {
         return String(text[..<end]) + ending
     }
 
-    /// What reorders the text around it, against which no quote helps: embeddings, overrides and isolates. The marks
-    /// that Arabic and Hebrew need are none of these.
+    /// Whether the scalar reorders the text around it, against which quotes don't help: embeddings, overrides and
+    /// isolates. The marks that Arabic and Hebrew need are not among these.
     static func isReordering(_ scalar: Unicode.Scalar) -> Bool {
         (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }

@@ -2,11 +2,11 @@ import Foundation
 public import Reconciliation
 
 /// Writes a run's report as its findings come: pages, spreadsheet, CSV, JSON and summary at once, in memory that does
-/// not grow with their number.
+/// not grow with the number of findings.
 public final class ReportWriter: FindingsReceiver {
     /// The run that the report is of, once it has begun.
     public private(set) var run: RunReport?
-    /// Where the report lies, once it is finished.
+    /// The report's folder, once it is finished.
     public private(set) var location = ""
     /// The text of `summary.txt`, once the report is finished.
     public private(set) var summary = ""
@@ -19,23 +19,23 @@ public final class ReportWriter: FindingsReceiver {
 
     private struct Writing {
         let context: ReportContext
-        /// The forms in which every case stands, each written beside the others.
+        /// The forms that list every case, each written beside the others.
         let forms: [PartWriter]
-        /// Which only counts cases.
+        /// Only counts cases.
         let summary: SummaryFile
-        /// What came and was not handed on yet.
+        /// Findings that were not passed on yet.
         var page: [Finding] = []
     }
 
-    /// So many findings are handed on together.
+    /// How many findings are passed on together.
     private static let pageSize = 100
 
-    /// Prepares a report in that directory, which is made if it is missing.
+    /// Prepares a report in that directory, which is created if it is missing.
     ///
     /// - Parameters:
-    ///   - language: in which the page opens, and in which the spreadsheet is written.
-    ///   - isWrittenAgain: for a run that wrote it before: a later one may have written its own meanwhile.
-    /// - Throws: `ReportError.notWritable` where nothing can be written, before any work is done.
+    ///   - language: the language in which the page opens, and of the spreadsheet.
+    ///   - isWrittenAgain: whether the run wrote it before: a later run may have written its own meanwhile.
+    /// - Throws: `ReportError.notWritable` if nothing can be written, before any work is done.
     public init(
         directory: String, language: ReportLanguage = .english, programVersion: String, isWrittenAgain: Bool = false
     ) throws(ReportError) {
@@ -75,7 +75,7 @@ public final class ReportWriter: FindingsReceiver {
         if let count = writing?.page.count, count >= Self.pageSize { try handOn() }
     }
 
-    /// Hands on what came since the last time.
+    /// Passes on what came since the last time.
     private func handOn() throws {
         guard let page = writing?.page, !page.isEmpty else { return }
         writing?.page.removeAll()
@@ -96,7 +96,7 @@ public final class ReportWriter: FindingsReceiver {
         self.writing = nil
     }
 
-    /// Nothing is written any more where a report was begun and not finished.
+    /// Stops writing a report that was begun and not finished.
     private func stop() {
         for form in writing?.forms ?? [] { try? form.wait() }
         writing = nil

@@ -1,4 +1,4 @@
-/// A table as a terminal shows it: columns two spaces apart, figures to the right.
+/// A table for a terminal: columns two spaces apart, figures aligned to the right.
 package struct TextTable {
     package let headings: [String]
     /// The columns of figures.
@@ -11,7 +11,7 @@ package struct TextTable {
         self.rows = rows
     }
 
-    /// Empty where there is no row.
+    /// The table as text; empty if there is no row.
     package var text: String {
         guard !rows.isEmpty else { return "" }
         let lines = [headings] + rows

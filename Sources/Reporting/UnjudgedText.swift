@@ -1,12 +1,12 @@
 import Foundation
 import Reconciliation
 
-/// A line that says what is paid and not looked at, why, and what to do.
+/// A line that says what is paid but not looked at, why, and what to do.
 struct UnjudgedText {
     let phrase: Phrase
     let values: [String: String]
 
-    /// - Parameter money: a sum as its reader writes it.
+    /// - Parameter money: formats a sum for the reader.
     init(_ unjudged: Unjudged, _ words: any Wording, money: (Money) -> String) {
         phrase =
             switch unjudged.cause {

@@ -15,7 +15,7 @@ package enum CSV {
         ])
     }
 
-    /// The columns by which a decision is read back, the last two of which are empty.
+    /// The columns from which a decision is read back; the last two of them are empty.
     static let decisionColumns: [(String, DecisionVocabulary.Column)] = [
         ("transaction_id", .transaction), ("case", .mark), ("decision", .decision), ("note", .note),
     ]
@@ -39,15 +39,15 @@ package enum CSV {
         ])
     }
 
-    /// A line whose cells are quoted where they must be.
+    /// A line, with quotes around cells that need them.
     ///
-    /// - Parameter isReadBack: whether a program takes it, to which an id is what stands there.
+    /// - Parameter isReadBack: whether a program reads it, which takes an id exactly as written.
     package static func line(_ cells: [String], isReadBack: Bool = false) -> String {
         cells.map { isReadBack ? cell($0) : cell(id($0)) }.joined(separator: ",") + "\r\n"
     }
 
-    /// An id that Excel would round (beyond 15 digits) or write as 1E+15, kept as text by a leading apostrophe: unlike
-    /// ="…" it is no formula.
+    /// An id that Excel would round (beyond 15 digits) or write as 1E+15, kept as text by a leading apostrophe, which
+    /// unlike ="…" is no formula.
     static func id(_ text: String) -> String {
         text.utf8.count >= 12 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "'" + text : text
     }
@@ -58,17 +58,17 @@ package enum CSV {
         var text = withoutLiveControls(text)
         if let first = text.unicodeScalars.first, formulaBeginnings.contains(first) { text = "'" + text }
         guard text.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return text }
-        // By scalars: a quote and an accent behind it are one character to Swift, which no search for a quote finds.
+        // By scalars: to Swift, a quote and an accent after it are one character, which no search for a quote finds.
         let doubled = text.unicodeScalars.flatMap { $0 == "\"" ? [$0, $0] : [$0] }
         return "\"" + String(String.UnicodeScalarView(doubled)) + "\""
     }
 
-    /// What a spreadsheet may take for a formula's beginning, in the width of East Asian scripts too; and a byte order
-    /// mark, behind which one may hide.
+    /// What a spreadsheet may take for the beginning of a formula, also in the width of East Asian scripts; and a byte
+    /// order mark, after which one may hide.
     private static let formulaBeginnings =
         "=+-@|%\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}\u{FF5C}\u{FF05}\u{FEFF}".unicodeScalars
 
-    /// Who looks at the file in a terminal runs no escape sequence. Tabs and line breaks are texts' own.
+    /// Removes escape sequences, which a terminal would execute. Tabs and line breaks are left in the text.
     private static func withoutLiveControls(_ text: String) -> String {
         let scalars = text.unicodeScalars.compactMap { scalar -> Unicode.Scalar? in
             switch scalar {
@@ -81,7 +81,7 @@ package enum CSV {
         return String(String.UnicodeScalarView(scalars))
     }
 
-    /// Whether the cell is the text itself, as nearly all are: then nothing need be looked for in it.
+    /// Whether the cell is the text itself, as nearly all are, so that nothing need be searched for.
     private static func isPlain(_ text: String) -> Bool {
         !"=+-@|%".utf8.contains(text.utf8.first ?? 0)
             && text.utf8.allSatisfy {

@@ -1,7 +1,7 @@
 import Reconciliation
 
 extension JSONObject {
-    /// A case in `report.json`. Names stand in the order of the alphabet.
+    /// Writes a case of `report.json`. Names are in alphabetical order.
     init(_ found: ReportedCase) {
         let assessment = found.assessment
         self.init()
@@ -64,14 +64,14 @@ extension JSONObject {
         add("user_id", candidate.userID)
     }
 
-    /// Who of the support desk is on a case.
+    /// Writes who of the support desk is working on a case.
     private init(_ taking: CaseTaking) {
         self.init()
         add("by", taking.by)
         add("since", taking.since)
     }
 
-    /// What the app's server is to deliver by itself.
+    /// Writes what the app's server is asked to deliver.
     private init(_ redelivery: OpenRedelivery) {
         self.init()
         add("ordered_at", redelivery.orderedAt)
@@ -81,7 +81,7 @@ extension JSONObject {
         add("user_id", redelivery.userID)
     }
 
-    /// What the support desk wrote about a case.
+    /// Writes what the support desk noted about a case.
     private init(_ comment: DeskComment) {
         self.init()
         add("at", comment.at)
@@ -89,7 +89,7 @@ extension JSONObject {
         add("text", comment.text)
     }
 
-    /// A subscription's periods without access.
+    /// Writes a subscription's periods without access.
     private init(_ subscription: ReportedSubscription) {
         self.init()
         add("entitled_until", subscription.entitledUntil)

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A lock on a folder, which ends with its owner, also where that is killed. A file system that knows no locks grants
-/// none.
+/// A lock on a folder, which ends with its owner, also if that is killed. It is never granted on a file system without
+/// locks.
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock; `nil` where the folder can't be locked, or another holds the lock for longer than that.
+    /// Takes the lock; `nil` if the folder can't be locked, or another holds the lock for longer than `patience`.
     ///
-    /// - Parameter patience: seconds for which another's lock is waited for; the thread is blocked meanwhile.
+    /// - Parameter patience: seconds to wait for another's lock; the thread is blocked meanwhile.
     init?(_ path: String, patience: TimeInterval = 0) {
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

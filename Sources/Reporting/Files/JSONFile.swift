@@ -1,11 +1,11 @@
 import Foundation
 import Reconciliation
 
-/// Writes `report.json`, list after list, in the order in which findings come.
+/// Writes `report.json`, list by list, in the order in which findings come.
 final class JSONFile: ReportPart {
     private let file: ReportFile
     private let encoder = JSONEncoder.snakeCase()
-    /// Which list is open, and how many stand in it.
+    /// The open list, and how many findings are in it.
     private var list = List.cases
     private var listed = 0
 

@@ -1,8 +1,8 @@
 import Foundation
 import Reconciliation
 
-/// An object of JSON, written member by member in the order of their names: a night may have a hundred thousand cases,
-/// which a general encoder takes half of the report's time for. What is `nil` is left out.
+/// A JSON object, written member by member in the order of their names: a night may have a hundred thousand cases, for
+/// which a general encoder would take half of the report's time. `nil` members are left out.
 struct JSONObject {
     private var bytes = [UInt8(ascii: "{")]
 
@@ -84,13 +84,13 @@ struct JSONObject {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Whether a byte of a text stands for itself in JSON, and on a terminal.
+    /// Whether a byte of a text needs no escape in JSON and on a terminal.
     private static func isPlain(_ byte: UInt8) -> Bool {
         (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     private static func quoted(_ value: String) -> String {
-        // A text is always JSON; what no encoder could write would be left out rather than end the report.
+        // A text can always be JSON; if it could not, it would be left out rather than end the report.
         Printable.json((try? String(json: value)) ?? "null")
     }
 }

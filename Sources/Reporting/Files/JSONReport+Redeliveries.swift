@@ -2,10 +2,10 @@ import Foundation
 import Reconciliation
 
 extension JSONReport {
-    /// What became of the deliveries that are made without the customer.
+    /// What became of the redeliveries.
     struct Redeliveries: Encodable {
         let ordered, delivered, open, failing: Int
-        /// The first of those that fail.
+        /// The first of the redeliveries that fail.
         let failures: [Failure]
 
         init?(_ figures: RedeliveryFigures) {
@@ -18,7 +18,7 @@ extension JSONReport {
         }
     }
 
-    /// A redelivery that the app's server took, and did not claim within its lease.
+    /// A redelivery that the app's server leased, but did not claim in time.
     struct Failure: Encodable {
         let transactionID, bundleID, environment, userID: String
         let tries: Int

@@ -1,8 +1,8 @@
 import Foundation
 import Reconciliation
 
-/// The values of `report.json`. Everything that names the run itself stands under `run`, but for `is_new`, so that
-/// two reports of the same state differ only there.
+/// The values of `report.json`. Everything that names the run itself is in `run`, except for `is_new`, so that two
+/// reports of the same state differ only there.
 enum JSONReport {
     struct Run: Encodable {
         let runID: Int64?
@@ -26,12 +26,12 @@ enum JSONReport {
         let patterns: [CommonCause]
     }
 
-    /// What was new of what Apple tells.
+    /// What was new in what Apple told.
     struct Heard: Encodable {
         let notices, onlyAppleTold: Int
     }
 
-    /// What asking again about what was sold before came to.
+    /// The result of asking again about what was sold before.
     struct Asked: Encodable {
         let answered, onlyAppleTold, unanswered: Int
 
@@ -48,7 +48,7 @@ enum JSONReport {
         let alert, bundleID, text: String
     }
 
-    /// How hearing an app goes.
+    /// The state of hearing an app.
     struct Hearing: Encodable {
         let bundleID: String
         let heardThrough, lastSignedAt: Date?
@@ -85,12 +85,12 @@ enum JSONReport {
         let cases, customers, delivered: Int
     }
 
-    /// What the latest pull of a source came to.
+    /// The result of the latest pull of a source.
     struct Source: Encodable {
         let name: String
         let taken, alreadyThere, refused: Int
         let problem: String?
-        /// The first of those that are not mended yet.
+        /// The first of those that are not corrected yet.
         let refusedRows: [RefusedRow]
         let refusedLately: Int
     }
@@ -99,7 +99,7 @@ enum JSONReport {
         let id, reason, what: String
     }
 
-    /// Purchases that are paid and not looked at.
+    /// Purchases that are paid but not looked at.
     struct NotJudged: Encodable {
         let bundleID: String
         let productType: String?
@@ -125,7 +125,7 @@ enum JSONReport {
 
     struct Total: Encodable {
         let transactions, units: Int
-        /// As hexadecimal digits: many readers of JSON would round a number of 64 bits.
+        /// In hexadecimal digits: many readers of JSON would round a 64-bit number.
         let hash: String
 
         init(_ tally: Tally) {

@@ -1,19 +1,19 @@
 import Dispatch
 import Synchronization
 
-/// Writes one part of a report beside the others, and beside whoever reads the findings: the forms of a case need a
-/// multiple of what the database needs to hand it over.
+/// Writes one part of a report beside the others, and beside the reading of the findings: the forms of a case take
+/// several times as long to write as the database takes to return it.
 ///
-/// Who hands over a page blocks its thread while a part is far behind, and so does who waits for the end, also where
-/// that is a thread of the concurrency runtime's. It is safe: a queue of its own gets a thread of Dispatch's own, whose
-/// work waits for no task, so that it always ends; and only a run's report hands over, one page at a time, so that one
-/// thread is held. To suspend instead, each of a hundred thousand findings would be handed over by an async call.
+/// Adding a page blocks the thread while the part is far behind, and so does waiting for the end, even a thread of the
+/// concurrency runtime. That is safe: the queue gets a thread of Dispatch's own, whose work waits for no task, so it
+/// always ends. Only a run's report adds pages, one at a time, so only one thread is blocked. To suspend instead, each
+/// of a hundred thousand findings would need an async call.
 final class PartWriter: Sendable {
-    /// So many pages wait at most, whose findings are held in memory.
+    /// The most pages that wait; their findings are held in memory.
     private static let mostWaiting = 2
 
     private let part: Mutex<any ReportPart>
-    /// Why nothing more is written.
+    /// The error after which nothing more is written.
     private let failure = Mutex<(any Error)?>(nil)
     private let queue = DispatchQueue(label: "report part")
     private let room = DispatchSemaphore(value: mostWaiting)
@@ -22,9 +22,9 @@ final class PartWriter: Sendable {
         self.part = Mutex(part)
     }
 
-    /// Takes a page of findings, in the order in which pages are handed over. Waits while the part is far behind.
+    /// Takes a page of findings; pages keep the order in which they are added. Waits while the part is far behind.
     ///
-    /// - Throws: what an earlier page could not be written for.
+    /// - Throws: the error with which an earlier page failed.
     func add(_ page: [Finding]) throws {
         try throwFailure()
         room.wait()
@@ -34,14 +34,14 @@ final class PartWriter: Sendable {
         }
     }
 
-    /// Nothing more comes: begins to put everything on the disk.
+    /// Begins to put everything on the disk, as nothing more comes.
     func finish() {
         queue.async { [self] in perform { part in try part.finish() } }
     }
 
-    /// Waits until all that was asked for is done.
+    /// Waits until everything that was asked for is done.
     ///
-    /// - Throws: what it could not be done for.
+    /// - Throws: the error with which it failed.
     func wait() throws {
         queue.sync {}
         try throwFailure()

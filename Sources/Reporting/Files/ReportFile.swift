@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Reconciliation
 
-/// A file of the report while it is written: buffered, readable by the group and nobody else.
+/// A file of the report while it is written: buffered, and readable by the group and nobody else.
 final class ReportFile {
     let path: String
     private let descriptor: Int32
@@ -16,7 +16,7 @@ final class ReportFile {
         self.path = path
         descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw .failed(path: path, reason: Self.lastError()) }
-        // Whatever the umask says.
+        // Regardless of the umask.
         fchmod(descriptor, 0o640)
         buffer.reserveCapacity(Self.bufferSize * 2)
     }
@@ -35,12 +35,12 @@ final class ReportFile {
         guard fsync(descriptor) == 0 else { throw .failed(path: path, reason: Self.lastError()) }
     }
 
-    /// Takes a file away that was only needed on the way.
+    /// Removes a temporary file.
     func remove() {
         unlink(path)
     }
 
-    /// Copies what another file holds so far to the end of this one.
+    /// Copies the content of another file so far to the end of this one.
     func append(contentsOf other: ReportFile) throws(ReportError) {
         try other.flush()
         guard let handle = FileHandle(forReadingAtPath: other.path) else {
@@ -77,7 +77,8 @@ final class ReportFile {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// The same for a file that a library has written: readable by the group and nobody else, and on the disk.
+    /// Does the same for a file that a library has written: makes it readable by the group only, and puts it on the
+    /// disk.
     static func settle(_ path: String) throws(ReportError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .failed(path: path, reason: lastError()) }

@@ -2,22 +2,22 @@ import Foundation
 import Glibc
 import Reconciliation
 
-/// Where a run's report is made, and how it comes to stand where people look: under a temporary name inside the report
-/// directory, then renamed, so that nobody ever sees half of it.
+/// The folder in which a run's report is made. It has a temporary name inside the report directory and is then renamed,
+/// so that nobody ever sees half a report.
 struct ReportFolder {
     let directory: String
     private let temporary: String
-    /// The sign of life of whoever writes there.
+    /// The lock that shows that somebody is still writing there.
     private let life: FolderLock?
 
-    /// Seconds for which another's turn is waited for. It takes a moment; but whoever may read the report directory may
-    /// lock it for as long as they like, and so may a program that hangs. A report does without then.
+    /// Seconds to wait for another's turn, which takes a moment. But anyone who may read the report directory, or a
+    /// program that hangs, may lock it for any time. Then a report does without.
     private let patience: TimeInterval
 
     private static let prefix = ".report-"
 
-    /// Makes the report directory if it is missing, and a temporary folder in it: whoever can do that can write a
-    /// report. Takes away what runs left there that were killed while they wrote.
+    /// Makes the report directory if it is missing, and a temporary folder in it: if that works, a report can be
+    /// written. Removes what killed runs left there.
     init(directory: String, patience: TimeInterval = 10) throws(ReportError) {
         self.directory = directory
         self.patience = patience
@@ -29,7 +29,7 @@ struct ReportFolder {
             let isThere = stat(directory, &status) == 0
             throw .notWritable(path: directory, reason: isThere ? "it is no folder" : Self.reason(of: error))
         }
-        // Else another's folder could be taken for dead before it is locked.
+        // Otherwise another's folder could be removed as abandoned before it is locked.
         let turn = FolderLock(directory, patience: patience)
         if turn != nil { Self.removeRemains(in: directory) }
         var template = Array("\(directory)/\(Self.prefix)XXXXXX".utf8CString)
@@ -57,18 +57,18 @@ struct ReportFolder {
         try ReportFile(path: path(of: name))
     }
 
-    /// Where a file of the report lies until the report is put in its place.
+    /// The path of a file of the report, until the report is put in its place.
     func path(of name: String) -> String { "\(temporary)/\(name)" }
 
     /// Whether `latest` shows a report from now on.
     enum Standing {
         case latest
-        /// Unless it shows a later one's.
+        /// Only if `latest` doesn't show a later report.
         case latestUnlessLater
         case aside
     }
 
-    /// Puts the report in its place, in place of an earlier one of the same name. Gives where it lies.
+    /// Puts the report in its place, replacing an earlier one of the same name. Returns its path.
     func publish(as name: String, standing: Standing) throws(ReportError) -> String {
         let turn = FolderLock(directory, patience: patience)
         defer { withExtendedLifetime(turn) {} }
@@ -92,7 +92,7 @@ struct ReportFolder {
         return place
     }
 
-    /// What people laid beside a report stays there: their notes, and what became of the decisions in its spreadsheet.
+    /// Keeps what people put beside a report: their notes, and what became of the decisions in its spreadsheet.
     private static func keepOthers(of old: String, in place: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: old)) ?? []
         for name in names where !isOfReport(name) {
@@ -101,13 +101,13 @@ struct ReportFolder {
         }
     }
 
-    /// Whether a file is called as one of a report's: an earlier one may have had more pages.
+    /// Whether the name is that of a report's file: an earlier report may have had more pages.
     private static func isOfReport(_ name: String) -> Bool {
         let files = ["index.html", "lost-orders.csv", "lost-orders.xlsx", "report.json", "summary.txt", "figures.json"]
         return files.contains(name) || (name.hasPrefix("page-") && name.hasSuffix(".html"))
     }
 
-    /// Whether `latest` shows a later report: the names begin with the day and end with the run.
+    /// Whether `latest` shows a later report: names begin with the day and end with the run.
     private func isLater(than name: String) -> Bool {
         guard let shown = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/latest") else {
             return false
@@ -124,7 +124,7 @@ struct ReportFolder {
         }
     }
 
-    /// Leaves nothing behind of a report that was not finished.
+    /// Removes everything of a report that was not finished.
     func discard() {
         try? FileManager.default.removeItem(atPath: temporary)
     }

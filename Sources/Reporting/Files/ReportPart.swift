@@ -1,14 +1,14 @@
 import Reconciliation
 
-/// One file of a report, or the pages together, written while the findings come. A part that has no place for some
-/// sort of finding leaves it out.
+/// One file of a report, or the pages together, written while the findings come. A part without a place for a kind of
+/// finding leaves it out.
 protocol ReportPart: AnyObject {
     func add(_ lostOrder: ReportedCase) throws
     func add(unusable receipt: TroubledReceipt) throws
     func add(unverified receipt: TroubledReceipt) throws
     func add(_ suspicion: Suspicion) throws
     func add(_ difference: ComparedSales) throws
-    /// Nothing more comes: puts everything on the disk.
+    /// Puts everything on the disk, as nothing more comes.
     func finish() throws
 }
 
@@ -19,9 +19,9 @@ extension ReportPart {
     func add(_ difference: ComparedSales) throws {}
 }
 
-/// What a report tells of, one by one.
+/// One of the things that a report lists.
 enum Finding: Sendable {
-    /// Held once, for all forms that wait to write it.
+    /// Held only once for all forms that wait to write it.
     indirect case lostOrder(ReportedCase)
     case unusable(TroubledReceipt)
     case unverified(TroubledReceipt)
@@ -41,7 +41,7 @@ extension ReportPart {
     }
 }
 
-/// What every part of a report knows of it.
+/// What every part of a report knows about it.
 struct ReportContext: Sendable {
     let run: RunReport
     let folder: ReportFolder

@@ -43,20 +43,21 @@ struct Summary {
         }
     }
 
-    /// Where runs share the inbox, what is left of a run that is complete another has tried. In a dry run nobody has.
+    /// Receipts that other runs have tried: if runs share the inbox, a complete run leaves the rest to them. In a dry
+    /// run there are none.
     private var leftToOthers: Int { run.outcome == .complete && !run.isDryRun ? run.receipts.left : 0 }
 
     private var whoseLeft: String { leftToOthers > 0 ? "tried by others" : "not tried" }
 
     private static let shownAlerts = 10
 
-    /// Before everything else, for that is why they are watched.
+    /// Alerts come before everything else, which is what they are for.
     private var alerts: [String] {
         let shown = first(Self.shownAlerts, of: run.alerts) { row("ALERT", $0.alertText) }
         return shown.isEmpty ? [] : shown + [""]
     }
 
-    /// A line each of the first of them, and how many more there are.
+    /// A line for each of the first items, and how many more there are.
     private func first<Item>(_ most: Int, of items: [Item], _ line: (Item) -> String) -> [String] {
         let more = items.count - most
         return items.prefix(most).map(line)
@@ -120,7 +121,7 @@ struct Summary {
         }
     }
 
-    /// So many lines at the most, so that the cases stay in sight.
+    /// The most lines, so that the cases stay in sight.
     private static let shownUnjudged = 10
 
     private var unjudged: [String] {
@@ -138,7 +139,7 @@ struct Summary {
                 "receipts",
                 "\(counts.due) due: \(counts.verified) verified, \(counts.tryAgain) to try again, "
                     + "\(counts.unusable) unusable, \(counts.left) \(whoseLeft)"),
-            // Thirty days' receipts beside tonight's; a malformed one is listed from its first night.
+            // Receipts of thirty days beside tonight's; a malformed one is listed from its first night.
             row(
                 "listed",
                 "\(unusable) of thirty days that could not be used (some are still tried again), "
@@ -158,7 +159,7 @@ struct Summary {
         ]
     }
 
-    /// What became of the cases since the run before.
+    /// What became of the cases since the previous run.
     private var changes: String {
         let counts = run.cases
         let still = counts.total - counts.new - counts.reopened
@@ -250,7 +251,7 @@ struct Summary {
         ]
     }
 
-    /// Kept with the mail, outside of the database, it shows later whether the trail before it was written anew.
+    /// Kept with the mail, outside the database, it shows later whether the trail before it was changed.
     private var trail: [String] {
         run.trail.map { [row("trail", "entries: \($0.entries), its end \($0.end)")] } ?? []
     }

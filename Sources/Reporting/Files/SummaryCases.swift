@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// The first cases of a summary: a line for each customer, however many purchases are that customer's.
+/// The first cases of a summary: a line for each customer, however many purchases they made.
 struct SummaryCases {
     private enum Heading {
         case customer(CustomerCases)
@@ -11,7 +11,7 @@ struct SummaryCases {
     private static let shownHeadings = 10
     private var headings: [Heading] = []
 
-    /// How many cases the lines tell of.
+    /// How many cases the lines cover.
     var shown: Int {
         headings.reduce(0) { sum, heading in
             if case .customer(let customer) = heading { sum + customer.count } else { sum + 1 }
@@ -20,7 +20,7 @@ struct SummaryCases {
 
     mutating func add(_ found: ReportedCase) {
         guard let customer = found.customer else { return append(.single(found)) }
-        // A customer's cases come together.
+        // A customer's cases come one after another.
         if case .customer(customer) = headings.last { return }
         append(.customer(customer))
     }

@@ -1,16 +1,16 @@
 import Foundation
 public import Reconciliation
 
-/// Finance's statement of a month, in the forms in which it is printed.
+/// Finance's monthly statement, in its printed forms.
 public enum StatementText {
-    /// The tables as CSV, an empty line between them.
+    /// The tables as CSV, separated by empty lines.
     public static func csv(_ statement: Statement) -> String {
         statement.tables.map { spanned($0, statement) }.map { table in
             CSV.line(table.columns) + table.rows.map(CSV.line).joined()
         }.joined(separator: "\r\n")
     }
 
-    /// Each row says by itself of which days it tells, wherever it is copied to.
+    /// Adds to each row which days it covers, so that it can be copied anywhere.
     private static func spanned(_ table: StatementTable, _ statement: Statement) -> StatementTable {
         StatementTable(
             columns: ["first", "through"] + table.columns,
@@ -37,7 +37,7 @@ public enum StatementText {
         }
     }
 
-    /// Writes a spreadsheet with a sheet for each table: the same statement as the same bytes.
+    /// Writes a spreadsheet with a sheet for each table. The same statement gives the same bytes.
     ///
     /// - Throws: `ReportError`.
     public static func writeSpreadsheet(_ statement: Statement, to path: String) throws {
@@ -62,7 +62,7 @@ public enum StatementText {
 }
 
 extension CSV {
-    /// A line of figures and texts: a figure below zero is no formula.
+    /// A line of figures and texts; a negative figure is no formula.
     fileprivate static func line(_ values: [StatementValue]) -> String {
         values.map { value in
             switch value {
@@ -94,7 +94,7 @@ extension StatementValue: Encodable {
         if case .text(let code) = self { CurrencyCode(code) } else { nil }
     }
 
-    /// - Parameter currency: that of the row's amounts, as far as it is known.
+    /// - Parameter currency: the currency of the row's amounts, if it is known.
     fileprivate func cell(in currency: CurrencyCode?) -> Sheet.Cell {
         switch self {
         case .text(let text): .text(text)

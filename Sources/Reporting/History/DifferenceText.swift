@@ -1,16 +1,18 @@
 public import Foundation
 public import Reconciliation
 
-/// What `iap-reconcile diff` prints: the cases that two runs don't have in common, and those that they judge otherwise.
+/// What `iap-reconcile diff` prints: the cases that are in only one of two runs, and those that the runs judge
+/// differently.
 public struct DifferenceText {
     private let formats: Formats
     private let words = English()
 
-    /// - Parameter timeZone: in which times are written.
+    /// - Parameter timeZone: the zone for times.
     public init(timeZone: TimeZone) {
         formats = Formats(timeZone: timeZone)
     }
 
+    /// The text that shows these differences.
     public func text(of differences: CaseDifferences) -> String {
         var opened: [[String]] = []
         var closed: [[String]] = []

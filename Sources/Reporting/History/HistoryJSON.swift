@@ -1,7 +1,7 @@
 import Foundation
 public import Reconciliation
 
-/// The runs, and how the cases of two of them differ, for programs.
+/// JSON for programs: the runs, and how the cases of two of them differ.
 public enum HistoryJSON {
     public static func text(of runs: [PastRun]) throws -> String {
         Printable.json(try String(json: ["runs": runs.map(Run.init)]))
@@ -18,7 +18,7 @@ public enum HistoryJSON {
         let exitCode: Int?
         let reason: String?
         let due, verified, tryAgain, unusable: Int
-        /// What the report said; absent of a run that came to none.
+        /// What the report said; absent if the run has no report.
         let byLikelihood: [String: Int]?
         let new, reopened, pending: Int?
         let closed: [String: Int]?
@@ -78,9 +78,9 @@ public enum HistoryJSON {
 
     private struct Case: Encodable {
         let transactionID, bundleID, environment: String
-        /// Absent of what is closed.
+        /// Absent if it was closed.
         let judgement: Judgement?
-        /// Absent of what was opened.
+        /// Absent if it was opened.
         let was: Judgement?
         /// How it was closed.
         let how, by: String?

@@ -5,14 +5,15 @@ public import Reconciliation
 public struct HistoryText {
     private let formats: Formats
 
-    /// The columns of a terminal that the highest bar takes.
+    /// The width of the highest bar in columns of a terminal.
     private static let barWidth = 20
 
-    /// - Parameter timeZone: in which times are written.
+    /// - Parameter timeZone: the zone for times.
     public init(timeZone: TimeZone) {
         formats = Formats(timeZone: timeZone)
     }
 
+    /// The text that lists these runs.
     public func text(of runs: [PastRun]) -> String {
         guard !runs.isEmpty else { return "No run yet.\n" }
         let most = runs.compactMap(\.cases?.total).max() ?? 0
@@ -44,7 +45,7 @@ public struct HistoryText {
         return [String(run.runID), formats.local(run.now)] + found + [Self.end(run), money]
     }
 
-    /// In eighths of a column, so that a single case is seen.
+    /// Drawn in eighths of a column, so that a single case is visible.
     private static func bar(_ number: Int, of most: Int) -> String {
         guard number > 0, most > 0 else { return "" }
         let eighths = max(1, number * barWidth * 8 / most)

@@ -2,21 +2,21 @@ import Foundation
 import Glibc
 import Reconciliation
 
-/// `REPORT_DIR/index.html`: every report that lies in the directory, the latest first, with its figures.
+/// `REPORT_DIR/index.html`: the reports in the directory, the latest first, with their figures.
 struct Overview {
     struct Entry {
         /// The name of the report's folder.
         let name: String
         let figures: ReportFigures
 
-        /// By which the reports are ordered in time.
+        /// The order of the reports in time.
         var place: (Date, Int64, String) { (figures.now, figures.runID ?? 0, name) }
     }
 
     let entries: [Entry]
     let readers: Readers
 
-    /// Reads what the reports in a directory tell of themselves.
+    /// Reads the figures of the reports in a directory.
     init(of directory: String, language: ReportLanguage, timeZone: TimeZone) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         readers = Readers(language, timeZone: timeZone)
@@ -25,7 +25,7 @@ struct Overview {
             .sorted { $0.place > $1.place }
     }
 
-    /// Writes the page in place of an earlier one, at once.
+    /// Writes the page, replacing an earlier one at once.
     func write(to directory: String) throws(ReportError) {
         let path = "\(directory)/index.html"
         var template = Array("\(directory)/.index-XXXXXX".utf8CString)

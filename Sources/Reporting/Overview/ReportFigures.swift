@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// `figures.json`: what the list of all reports tells of one, so that nobody has to read a whole report for it.
+/// `figures.json`: what the list of all reports shows of one, so that nothing has to read a whole report for it.
 struct ReportFigures: Codable, Equatable {
     let runID: Int64?
     let now: Date
@@ -9,7 +9,7 @@ struct ReportFigures: Codable, Equatable {
     /// Why the run ended early, if it did.
     let endedEarly: String?
     let cases, new, pending: Int
-    /// Closed since the run before; `nil` in a report of before this was told.
+    /// Closed since the previous run; `nil` in a report older than this figure.
     let closed: Int?
     let byLikelihood: [String: Int]
     /// Milliunits by currency.
@@ -46,8 +46,8 @@ struct ReportFigures: Codable, Equatable {
 
     func json() throws -> String { try String(json: self) + "\n" }
 
-    /// What the report in that folder tells of itself; `nil` where it tells none, since it is older than the list
-    /// or no report at all.
+    /// Reads the figures of the report in that folder; `nil` if there are none, since it is older than the list or not
+    /// a report.
     static func read(_ folder: String) -> ReportFigures? {
         guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }
         return try? JSONDecoder.snakeCase().decode(ReportFigures.self, from: data)

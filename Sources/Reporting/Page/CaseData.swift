@@ -1,8 +1,8 @@
 import Foundation
 import Reconciliation
 
-/// The cases of one page as its script reads them: an array for each, whose columns `fields` names. What repeats from
-/// case to case stands once, in a table.
+/// The cases of one page for its script: an array for each, whose columns are named in `fields`. Values that repeat
+/// from case to case are held once, in a table.
 struct CaseData {
     static let fields = [
         "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
@@ -10,12 +10,12 @@ struct CaseData {
         "opened", "isNew", "verified", "confirmed", "answerBy", "taken", "comments", "sightings", "claims",
         "subscription", "customer", "patterns",
     ]
-    /// The sentences that `advice` counts through.
+    /// The sentences to which the numbers for advice refer.
     static let advice: [Phrase] = [
         .deliver, .deliverForOrder, .redeliver, .makeUp, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
     ]
 
-    /// The customer of the case before, and how many customers of several cases came so far.
+    /// The customer of the previous case, and how many customers of several cases came so far.
     private var lastCustomer: CustomerCases?
     private var customers = 0
     private(set) var apps = Table<BundleID>()
@@ -26,7 +26,7 @@ struct CaseData {
         let name: String?
     }
 
-    /// Different values in the order in which they came.
+    /// The distinct values in the order in which they came.
     struct Table<Value: Hashable> {
         private(set) var values: [Value] = []
         private var places: [Value: Int] = [:]
@@ -39,7 +39,7 @@ struct CaseData {
         }
     }
 
-    /// More than this of one case helps nobody; `report.json` has them all.
+    /// More for one case helps nobody; `report.json` has them all.
     private static let shownSightings = 20
 
     mutating func line(_ found: ReportedCase) -> String {
@@ -75,7 +75,7 @@ struct CaseData {
         return line.closed
     }
 
-    /// The same number for all cases of a customer, which come together; `nil` for a case that stands by itself.
+    /// The same number for all cases of a customer, which come together; `nil` for a case without such a customer.
     private mutating func number(of customer: CustomerCases?) -> Int? {
         if let customer, customer != lastCustomer { customers += 1 }
         lastCustomer = customer
@@ -104,7 +104,7 @@ struct CaseData {
         line.add(advice.firstIndex(of: phrase))
     }
 
-    /// How many periods, paid until when, granted until when; nothing of what is no subscription.
+    /// How many periods, until when they are paid, and until when granted; empty for what is not a subscription.
     private static func subscription(_ found: ReportedCase) -> [Int?] {
         guard let subscription = found.subscription else { return [] }
         return [
@@ -153,7 +153,7 @@ struct CaseData {
         Array(Value.allCases).firstIndex(of: value) ?? 0
     }
 
-    /// A client may send an id of any length.
+    /// Cuts an id, as a client may send one of any length.
     private static func cut(_ text: String) -> String {
         Printable.cut(text, to: 300, ending: "…")
     }

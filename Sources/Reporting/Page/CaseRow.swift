@@ -1,8 +1,8 @@
 import Foundation
 import Reconciliation
 
-/// A case as a row of the table that stands in the page itself: what a reader without JavaScript sees, in the language
-/// that the page opens in.
+/// A case as a row of the table in the page itself, which readers without JavaScript see, in the language in which the
+/// page opens.
 struct CaseRow {
     let reader: Reader
     let now: Date
@@ -11,7 +11,7 @@ struct CaseRow {
 
     static let columns: [Phrase] = [.likelihood, .user, .transaction, .product, .price, .purchased, .whatToDo]
 
-    /// What stands above a customer's cases.
+    /// The row above a customer's cases.
     func heading(of customer: CustomerCases) -> HTML {
         let unpriced: HTML =
             customer.unpriced > 0
@@ -27,7 +27,7 @@ struct CaseRow {
             """
     }
 
-    /// What stands below those that are shown.
+    /// The row below a customer's cases, for those that are not shown.
     func others(_ count: Int, of customer: CustomerCases) -> HTML {
         let values: [String: HTML] = ["n": "\(reader.number(count))", "user": HTML.foreign(customer.userID)]
         return "<tr class=\"member\"><td colspan=\"7\">\(words.html(.moreInFiles, values))</td></tr>\n"

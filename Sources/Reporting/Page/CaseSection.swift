@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// The part of a page that lists cases: heading, the place for search and filters, the table, and the way to further
+/// The part of a page that lists cases: a heading, the place for search and filters, the table, and links to further
 /// pages.
 struct CaseSection {
     let readers: Readers

@@ -1,9 +1,9 @@
 import Foundation
 import Reconciliation
 
-/// The page's charts, as SVG within it. What they show stands beside them as text.
+/// The page's charts, as inline SVG. Text beside them says what they show.
 enum Charts {
-    /// A bar of parts that add up to the whole; each part's class colours it.
+    /// A bar of parts that add up to the whole; the class of each part colours it.
     static func parts(_ parts: [(name: String, count: Int)]) -> HTML {
         let total = max(1, parts.reduce(0) { $0 + $1.count })
         var start = 0
@@ -21,7 +21,7 @@ enum Charts {
             """
     }
 
-    /// A bar for each bracket, in a table that reads without them.
+    /// A bar for each bracket, in a table that can be read without them.
     static func ageing(_ counts: [AgeBracket: Int], _ readers: Readers) -> HTML {
         let most = max(1, counts.values.max() ?? 0)
         let rows = AgeBracket.allCases.map { bracket -> HTML in
@@ -45,7 +45,7 @@ enum Charts {
         fixed(100 * Double(part) / Double(whole))
     }
 
-    /// With two decimals and a point, whatever the locale.
+    /// Formatted with two decimals and a point, whatever the locale.
     static func fixed(_ value: Double) -> String {
         let hundredths = Int((value * 100).rounded())
         return "\(hundredths / 100).\(String(hundredths % 100 + 100).dropFirst())"

@@ -1,9 +1,9 @@
 import Foundation
 import Reconciliation
 
-/// How many open cases there are of each program and kind of device, counted while they come.
+/// The number of open cases for each program and kind of device, counted as they come.
 struct ClientTally {
-    /// A client may say anything of its device: what comes beyond so many kinds is counted together.
+    /// A client may say anything of its device, so kinds beyond this number are counted together.
     private static let kinds = 5000
 
     /// The app is named because two apps may have a version of the same number.
@@ -14,7 +14,7 @@ struct ClientTally {
 
     private(set) var cases: [DeviceTrait: [Client: Int]] = [:]
     private(set) var others: [DeviceTrait: Int] = [:]
-    /// What was read of the devices of before: most customers share theirs with others.
+    /// The traits of earlier devices: most customers share theirs with others.
     private var read: [String: [DeviceTrait: String]] = [:]
 
     mutating func add(_ lostOrder: ReportedCase) {
@@ -37,7 +37,7 @@ struct ClientTally {
     }
 }
 
-/// The programs and devices with the most cases: a release of the app that loses orders stands out.
+/// The programs and devices with the most cases, which make a release of the app that loses orders stand out.
 struct ClientCharts {
     let tally: ClientTally
     let figures: [ClientFigures]
@@ -45,7 +45,7 @@ struct ClientCharts {
 
     private static let shown = 6
 
-    /// A card for each of what clients tell; nothing of what none told.
+    /// A card for each trait that clients named.
     var html: HTML {
         let traits: [(DeviceTrait, Phrase)] = [
             (.appVersion, .byAppVersion), (.system, .bySystem), (.model, .byModel),
@@ -58,7 +58,7 @@ struct ClientCharts {
         let ranked = counts.sorted { one, other in
             (other.value, one.key.value, one.key.bundleID.text) < (one.value, other.key.value, other.key.bundleID.text)
         }
-        // A single one more takes no more room by its name than as “others”.
+        // If there is only one more, its name takes no more room than “others”.
         let shown = ranked.count == Self.shown + 1 ? ranked.count : Self.shown
         let rest = ranked.dropFirst(shown)
         let others = rest.reduce(0) { $0 + $1.value } + (tally.others[trait] ?? 0)
@@ -100,7 +100,7 @@ struct ClientCharts {
         Set(tally.cases.values.flatMap { $0.keys.map(\.bundleID) }).count > 1
     }
 
-    /// Of what was bought by it lately, how much is lost; nothing where that is not known.
+    /// The share of recent purchases with it that is lost; empty if unknown.
     private func share(of client: ClientTally.Client, _ trait: DeviceTrait) -> HTML {
         let known = figures.first {
             $0.bundleID == client.bundleID && $0.trait == trait && $0.value == client.value

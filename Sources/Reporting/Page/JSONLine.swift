@@ -1,4 +1,4 @@
-/// An array of JSON, written value by value: the cases of a page are too many for a general encoder. Safe inside a
+/// A JSON array, written value by value, as the cases of a page are too many for a general encoder. It is safe inside a
 /// `script` element of a page.
 struct JSONLine {
     private(set) var text = "["

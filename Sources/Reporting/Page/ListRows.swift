@@ -56,9 +56,9 @@ struct ListRows {
         return (heading + Self.tableHead(caption, columns.map(readers.text)), "</tbody></table></div></section>\n")
     }
 
-    /// A table that scrolls by itself where it is wider than the page; so it can be reached by the keyboard.
+    /// The head of a table that scrolls on its own if it is wider than the page, and is reachable by keyboard for that.
     ///
-    /// - Parameter figures: the columns that hold figures.
+    /// - Parameter figures: the columns with figures.
     static func tableHead(_ caption: HTML?, _ columns: [HTML], figures: Range<Int> = 0..<0) -> HTML {
         let caption: HTML = caption.map { "<caption>\($0)</caption>" } ?? ""
         let cells = columns.enumerated().map { column, name -> HTML in

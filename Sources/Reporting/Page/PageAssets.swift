@@ -1,10 +1,10 @@
-/// The page's style and script, as the files of the folder Assets hold them, and the hashes by which a page's
-/// Content-Security-Policy lets them, and nothing else, in.
+/// The page's style and script, from the files in the folder Assets, and the hashes by which a page's
+/// Content-Security-Policy allows only these.
 enum PageAssets {
     static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
 
-    /// Of the files as they are, byte for byte; a test reckons them anew.
+    /// Hashes of the files, byte for byte; a test recomputes them.
     static let styleHash = "sha256-769+O4EZJN0rhJmeOQGYK3MDUpODE/HStMQqj5t+jrc="
     static let scriptHash = "sha256-FxcSKH76AS4RIXwSW194MMb3qrlqDlhWxeZkN6d/syY="
 

@@ -1,17 +1,17 @@
 import Foundation
 import Reconciliation
 
-/// Writes `index.html`, and further pages where there are more cases than one page can hold. What comes is kept in
-/// files until everything is known that the head of the page tells.
+/// Writes `index.html`, and further pages if one page can't hold all cases. Findings are kept in files until everything
+/// in the head of the page is known.
 final class PageFiles: ReportPart {
-    /// A page of more cases is slow to open. Its lists, rows, style and script come to about 2 MB, so that the whole
-    /// stays below 15 MB.
+    /// A page with more cases is slow to open. Its lists, rows, style and script come to about 2 MB, so the whole stays
+    /// below 15 MB.
     struct Limits {
         var cases = 50_000
         var caseBytes = 12_500_000
         var rows = PlainRows.Limits()
         var listBytes = 400_000
-        /// How far a page may grow beyond its limit so that a customer's cases stay together.
+        /// How far a page may exceed its limit to keep a customer's cases together.
         var overhang = 1.1
     }
 
@@ -126,7 +126,7 @@ final class PageFiles: ReportPart {
     }
 }
 
-/// The rows of one of the page's lists: as many as its limit lets in.
+/// The rows of one of the page's lists, as many as its limit allows.
 final class ListFile {
     let file: ReportFile
     private let limit: Int
@@ -146,7 +146,7 @@ final class ListFile {
     }
 }
 
-/// The cases of one page: the rows that stand in it, and all of them for its script.
+/// The cases of one page: the rows in the page itself, and all cases for its script.
 final class CasePage {
     let number: Int
     let rows, data: ReportFile

@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// What stands at the top of a run's page: the figures that matter each morning.
+/// The top of a run's page: the figures that matter each morning.
 struct PageHead {
     let run: RunReport
     let readers: Readers
@@ -77,7 +77,7 @@ struct PageHead {
         return lines.isEmpty ? "" : "<ul class=\"unjudged\">\(lines)</ul>\n"
     }
 
-    /// Those that could not be read, and the rows of any that could not be taken.
+    /// The sources that could not be read, and the rows of any source that could not be taken.
     private var sources: HTML {
         let lines = run.sources.compactMap { pull -> HTML? in
             let problem: HTML =
@@ -189,7 +189,7 @@ struct PageHead {
             """
     }
 
-    /// Only where there are any: most apps deliver to customers alone.
+    /// Shown only if there are any: most apps deliver to customers alone.
     private var redelivered: HTML {
         let figures = run.redeliveries
         guard !figures.isEmpty else { return "" }
@@ -229,7 +229,7 @@ struct PageHead {
     }
 }
 
-/// What the head of a page tells of its lists, counted while they came.
+/// What the head of a page says of its lists, counted as they came.
 struct PageTally {
     var cases = 0
     var ages: [AgeBracket: Int] = [:]

@@ -1,7 +1,7 @@
-/// The way from the figures to each section of a page.
+/// The links from the figures to each section of a page.
 struct PageSections {
     let readers: Readers
-    /// The title of each, and how many lines it has, where it is a list.
+    /// The title of each section, and how many lines it has if it is a list.
     let entries: [(title: Phrase, count: Int?)]
 
     /// The id of a section's heading.

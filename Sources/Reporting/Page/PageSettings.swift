@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// What the page's script knows beside the cases: the words of every language, and what the cases' numbers mean.
+/// What the page's script needs beside the cases: the words of every language, and the meanings of the cases' numbers.
 struct PageSettings: Encodable {
     let fields = CaseData.fields
     let advice = CaseData.advice.map(\.rawValue)
@@ -14,7 +14,7 @@ struct PageSettings: Encodable {
     let languages: [String: Language]
     let timeZone: String
     let now: Int
-    /// How many patterns there are; cases name them by numbers from one.
+    /// How many patterns there are; cases refer to them by numbers from one.
     let patterns: Int
     let apps: [String]
     let products: [[String]]

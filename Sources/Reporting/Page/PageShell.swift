@@ -1,7 +1,6 @@
 import Foundation
 
-/// What stands around every page: the policy that lets in our own style and script and nothing else, and the switch of
-/// languages.
+/// What is around every page: the policy that allows only our own style and script, and the switch of languages.
 struct PageShell {
     let readers: Readers
 
@@ -25,7 +24,7 @@ struct PageShell {
             """
     }
 
-    /// Each language is called by its own name, so that its reader finds it.
+    /// Names each language in its own words, so that its readers find it.
     private var switches: HTML {
         ReportLanguage.allCases.reduce("") { html, language in
             let name = language == .english ? "English" : "中文"
@@ -41,12 +40,12 @@ struct PageShell {
         "</main><script>\(HTML(stringLiteral: PageAssets.script))</script></body></html>\n"
     }
 
-    /// Data for the script, in the names that the script has for it; nothing in it can end the element.
+    /// Data for the script, with the names that the script uses; nothing in it can end the element.
     static func data(id: String, _ value: some Encodable) throws -> HTML {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let json = String(decoding: try encoder.encode(value), as: UTF8.self)
-        // In JSON, these stand in strings alone.
+        // In JSON, these occur only in strings.
         let safe = json.replacingOccurrences(of: "<", with: "\\u003c").replacingOccurrences(of: ">", with: "\\u003e")
         return HTML(
             stringLiteral: "<script type=\"application/json\" id=\"\(id)\">\(Printable.json(safe))</script>\n")

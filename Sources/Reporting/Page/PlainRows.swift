@@ -1,9 +1,9 @@
 import Reconciliation
 
-/// The rows that stand in a page itself, for readers without JavaScript: of a customer with many cases a heading, and
-/// the first of them.
+/// The rows in a page itself, for readers without JavaScript: for a customer with many cases a heading, and the first
+/// of them.
 struct PlainRows {
-    /// So many cases have a row in a page, and so many of one customer.
+    /// How many cases have a row in a page, and how many of one customer.
     struct Limits {
         var cases = 200
         var ofCustomer = 5
@@ -21,7 +21,7 @@ struct PlainRows {
         self.limits = limits
     }
 
-    /// What the page shows of the next case: nothing where enough is shown.
+    /// The row of the next case; empty if enough are shown.
     mutating func html(_ found: ReportedCase) -> HTML {
         if found.customer == nil || found.customer != customer { ofCustomer = 0 }
         customer = found.customer

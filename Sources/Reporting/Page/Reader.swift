@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// Someone who reads a page: in which language, and in which time zone.
+/// Someone who reads a page, with their language and time zone.
 struct Reader {
     let words: any Wording
     let timeZone: TimeZone
@@ -20,7 +20,7 @@ struct Reader {
 
     func day(_ date: Date) -> String { date.formatted(dayStyle) }
 
-    /// A day that is the same in every time zone.
+    /// A day, which is the same in every time zone.
     func day(_ day: CalendarDay) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
@@ -29,7 +29,7 @@ struct Reader {
         return date.formatted(Date.FormatStyle(date: .abbreviated, time: .omitted, locale: locale, timeZone: .gmt))
     }
 
-    /// A country by its name.
+    /// A country's name.
     func country(_ place: ComparedSales.Place) -> String {
         guard let storefront = place.storefront else { return words(.allCountries) }
         return Country.code(ofStorefront: storefront).flatMap(locale.localizedString(forRegionCode:)) ?? storefront
@@ -38,7 +38,7 @@ struct Reader {
     /// To the minute, as text.
     func time(_ date: Date) -> String { date.formatted(momentStyle) }
 
-    /// To the minute; the second and UTC stand in the element's attribute.
+    /// To the minute; the element's attribute has the second, in UTC.
     func moment(_ date: Date) -> HTML {
         "<time datetime=\"\(Formats.utc(date))\">\(date.formatted(momentStyle))</time>"
     }
@@ -49,7 +49,7 @@ struct Reader {
         value.formatted(.number.precision(.fractionLength(decimals)).locale(locale))
     }
 
-    /// An amount as people of that language write it, never rounded.
+    /// An amount as people write it in that language, never rounded.
     func money(_ money: Money) -> String {
         let amount = Decimal(money.milliunits) / 1000
         let style = Decimal.FormatStyle.Currency(code: money.currency.text, locale: locale)
@@ -59,10 +59,10 @@ struct Reader {
     func age(of date: Date, at now: Date) -> String { words.age(now.timeIntervalSince(date)) }
 }
 
-/// Everyone for whom a page is written: it holds every language, and shows the one that its `html` element names.
+/// All readers for whom a page is written: it holds every language, and shows the one that its `html` element names.
 struct Readers {
     let all: [Reader]
-    /// In whose language the page opens.
+    /// The reader in whose language the page opens.
     let first: Reader
 
     init(_ language: ReportLanguage, timeZone: TimeZone) {

@@ -1,6 +1,6 @@
 import Reconciliation
 
-/// The part of a page that tells how Apple's sales reports differ from what the tables saw.
+/// The part of a page that shows how Apple's sales reports differ from the tables.
 struct SalesSection {
     let figures: SalesFigures
     let shown: Int
@@ -57,7 +57,7 @@ struct SalesSection {
             """
     }
 
-    /// With its sign, so that a surplus is told from what is missing without colours.
+    /// With its sign, so that a surplus differs from a shortage without colours.
     static func signed(_ number: Int) -> String {
         number > 0 ? "+\(number)" : number < 0 ? "−\(number.magnitude)" : "0"
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// What the last runs came to, as charts: the open cases, those new and closed, and their money.
+/// The results of the last runs as charts: the open cases, the new and closed ones, and their money.
 struct TrendCharts {
     private let runs: [RunFigures]
     private let readers: Readers
@@ -9,7 +9,8 @@ struct TrendCharts {
     static let shownRuns = 90
     private static let width = 600
     private static let height = 160
-    /// Those of the most nights, and of the most money: amounts of different currencies share no axis.
+    /// How many currencies are drawn, of the most nights and the most money: amounts of different currencies share no
+    /// axis.
     private static let shownCurrencies = 3
 
     init(_ history: [RunFigures], _ readers: Readers) {
@@ -17,13 +18,13 @@ struct TrendCharts {
         self.readers = readers
     }
 
-    /// A card for each chart; nothing while there is but one run.
+    /// A card for each chart; none if there is only one run.
     var html: HTML {
         guard let first = runs.first, let last = runs.last, runs.count > 1 else { return "" }
         return open(first, last) + flow(first, last) + money(first, last)
     }
 
-    /// The open cases after each run as a line, those new in it as bars.
+    /// The open cases after each run as a line, and the new ones as bars.
     private func open(_ first: RunFigures, _ last: RunFigures) -> HTML {
         let most = max(1, runs.reduce(0) { max($0, $1.cases, $1.new) })
         let values = ["first": first.cases, "last": last.cases]
@@ -53,7 +54,7 @@ struct TrendCharts {
             ends: (first, last), summary: (.flowSummary, values))
     }
 
-    /// The money of the open cases after each run, each currency by itself.
+    /// The money of the open cases after each run, separately for each currency.
     private func money(_ first: RunFigures, _ last: RunFigures) -> HTML {
         let (drawn, others) = currencies
         let lines = drawn.map { currency -> HTML in
@@ -77,7 +78,7 @@ struct TrendCharts {
             """
     }
 
-    /// Those that are drawn, and the others.
+    /// The currencies that are drawn, and the others.
     private var currencies: (drawn: [CurrencyCode], others: [CurrencyCode]) {
         var ranks: [CurrencyCode: (nights: Int, most: Int64)] = [:]
         for sum in runs.flatMap(\.money) where sum.milliunits > 0 {
@@ -117,11 +118,11 @@ struct TrendCharts {
         """
     }
 
-    /// As the report's folder is named.
+    /// The day as in the name of the report's folder.
     private func day(_ run: RunFigures) -> String { Formats(timeZone: readers.first.timeZone).day(run.now) }
 }
 
-/// Where in a chart's box a night and a value lie.
+/// The position of a night and a value in a chart's box.
 private struct Plot {
     private static let width = 600
     let count: Int
@@ -141,7 +142,7 @@ private struct Plot {
         """
     }
 
-    /// What belongs to one night, and is named where the pointer rests on it.
+    /// A group of one night's shapes, with a title that the pointer shows.
     func group(_ index: Int, title: String, _ bars: [HTML]) -> HTML {
         """
         <g><title>\(title)</title><rect class="hit" x="\(Charts.fixed(Double(index) * step))" \

@@ -2,10 +2,10 @@ import CXLSXWriter
 import Foundation
 import Reconciliation
 
-/// A sheet of a spreadsheet: a frozen line of headings with filters, and rows below it. What has more rows than a sheet
-/// can hold goes on in a further one.
+/// A sheet of a spreadsheet: a frozen line of headings with filters, and rows below it. Rows beyond the limit of a
+/// sheet go to a further one.
 final class Sheet {
-    /// What stands in a cell, by its type.
+    /// The content of a cell, by its type.
     enum Cell {
         case text(String)
         case number(Int)
@@ -16,28 +16,28 @@ final class Sheet {
         case moment(Date?, TimeZone)
     }
 
-    /// How a row stands to those around it.
+    /// How a row relates to those around it.
     enum Standing {
         case alone
         /// Above the rows that belong to it, in bold.
         case heading
-        /// Below a heading, which folds it away.
+        /// Below a heading, under which it can be folded away.
         case member
     }
 
     struct Column {
         let title: String
         let width: Double
-        /// What may be written into the cells below, from a drop-down; empty where anything may.
+        /// The values for the cells below, in a drop-down; empty if any value is allowed.
         var choices: [String] = []
-        /// What to say to somebody who writes anything else.
+        /// The message for a person who enters another value.
         var hint = ""
     }
 
-    /// Excel's own limit, the headings among them.
+    /// Excel's own limit, with the headings.
     private static let mostRows = 1_048_576
     private static let longestText = 32_767
-    /// A column's width counts digits; of words, that break where they do, fewer fit.
+    /// The width of a column counts digits; fewer characters fit if words wrap.
     private static let charactersPerWidth = 0.8
     /// In points.
     private static let lineHeight = 15.0
@@ -46,7 +46,7 @@ final class Sheet {
     private let workbook: Workbook
     private let name: String
     private let columns: [Column]
-    /// How many columns say what a row is about.
+    /// How many columns identify a row.
     private let repeatedColumns: Int
     private var sheet: UnsafeMutablePointer<lxw_worksheet>
     private var number = 1
@@ -85,7 +85,7 @@ final class Sheet {
         }
     }
 
-    /// As high as its longest text needs: offices other than Excel don't look at that when they open a file.
+    /// The height that the longest text needs: office programs other than Excel don't compute it when they open a file.
     private func height(of cells: [Cell]) -> Double {
         var lines = 1
         for (cell, column) in zip(cells, columns) {
@@ -99,7 +99,7 @@ final class Sheet {
 
     /// How many lines a text takes; Chinese characters are two wide.
     private static func lines(of text: String, inWidth width: Double) -> Int {
-        // Of a short text, which nearly every cell holds, no character needs to be looked at.
+        // A short text, as in nearly every cell, needs no look at its characters.
         if text.utf8.count * 2 <= Int(width), !text.utf8.contains(UInt8(ascii: "\n")) { return 1 }
         return text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).reduce(0) { sum, line in
             let length = line.reduce(0) { $0 + Self.width(ofLeading: $1) }
@@ -107,8 +107,8 @@ final class Sheet {
         }
     }
 
-    /// What the first byte of a character in UTF-8 says of its width: from U+1000 on there are three bytes or more, and
-    /// those further on are of a character that is counted.
+    /// The width of a character by its first byte in UTF-8: characters from U+1000 on have three bytes or more. The
+    /// bytes after the first count nothing.
     private static func width(ofLeading byte: UInt8) -> Int {
         switch byte {
         case 0x80..<0xC0: 0
@@ -117,7 +117,7 @@ final class Sheet {
         }
     }
 
-    /// Lays the filters, and the drop-downs, over all rows.
+    /// Puts the filters and the drop-downs over all rows.
     func finish() throws(ReportError) {
         for (index, column) in columns.enumerated() where !column.choices.isEmpty && row > 1 {
             try offerChoices(of: column, in: lxw_col_t(index))
@@ -143,7 +143,7 @@ final class Sheet {
     private func begin() throws(ReportError) {
         row = 0
         worksheet_freeze_panes(sheet, 1, 0)
-        // Headings stand above their rows.
+        // Headings are above their rows.
         worksheet_outline_settings(sheet, 1, 0, 1, 0)
         try layOutForPrint()
         for (index, column) in columns.enumerated() {
@@ -154,12 +154,12 @@ final class Sheet {
         row = 1
     }
 
-    /// Each printed page says what its columns are, and in the first of them what its rows are about.
+    /// Repeats on each printed page the headings, and the columns that identify a row.
     private func layOutForPrint() throws(ReportError) {
         worksheet_set_landscape(sheet)
         worksheet_set_paper(sheet, 9)  // A4
         worksheet_print_across(sheet)
-        // Side by side on two sheets at most, whatever their number of rows.
+        // At most two sheets wide, whatever the number of rows.
         worksheet_fit_to_pages(sheet, 2, 0)
         try workbook.check(worksheet_repeat_rows(sheet, 0, 0))
         try workbook.check(worksheet_repeat_columns(sheet, 0, lxw_col_t(min(repeatedColumns, columns.count) - 1)))
@@ -192,13 +192,13 @@ final class Sheet {
         }
     }
 
-    /// Days since the end of 1899, by which a spreadsheet counts, to the second.
+    /// Days since the end of 1899, which is how a spreadsheet counts, to the second.
     private static func serial(_ date: Date, in zone: TimeZone) -> Double {
         let local = date.timeIntervalSince1970.rounded(.down) + Double(zone.secondsFromGMT(for: date))
         return local / 86_400 + 25_569
     }
 
-    /// Text that XML can hold and a cell has room for.
+    /// Text that XML can hold and that fits into a cell.
     private static func clean(_ text: String) -> String {
         // Nearly all is plain ASCII.
         if text.utf8.count <= longestText / 2, text.utf8.allSatisfy({ (0x20..<0x80).contains($0) }) { return text }

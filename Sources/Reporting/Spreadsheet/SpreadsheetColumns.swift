@@ -20,7 +20,7 @@ struct SpreadsheetColumns {
         ]
     }
 
-    /// Empty: somebody chooses, and `iap-reconcile resolve --file` reads it back.
+    /// Empty, for a person to choose from; `iap-reconcile resolve --file` reads it back.
     private var decision: Sheet.Column {
         let choices = DeskDecision.allCases.map(words.name)
         return Sheet.Column(

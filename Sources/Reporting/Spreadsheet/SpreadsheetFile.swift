@@ -7,9 +7,9 @@ final class SpreadsheetFile: ReportPart {
     private let words: any Wording
     private let workbook: Workbook
     private let cases, unusable, unverified, suspicious, totals: Sheet
-    /// Only where there are patterns.
+    /// Only if there are patterns.
     private let patterns: Sheet?
-    /// Only where a sales report was read.
+    /// Only if a sales report was read.
     private let sales: Sheet?
     private var lastCustomer: CustomerCases?
     private static let utc = TimeZone.gmt
@@ -36,7 +36,7 @@ final class SpreadsheetFile: ReportPart {
             if context.run.sales == nil {
                 nil
             } else {
-                // What its rows are about: the day, the app and the product.
+                // Its rows are identified by the day, the app and the product.
                 try Sheet(words(.sheetSales), headings.sales, about: 3, in: workbook)
             }
         totals = try Sheet(words(.sheetTotals), headings.totals, about: 2, in: workbook)
@@ -48,7 +48,7 @@ final class SpreadsheetFile: ReportPart {
         try cases.add(row(found), as: found.customer == nil ? .alone : .member)
     }
 
-    /// The columns of figures stay empty, so that their sums are those of the cases.
+    /// Adds a customer's heading. The columns of figures stay empty, so that their sums are those of the cases.
     private func addHeading(of customer: CustomerCases) throws {
         let purchases = words(.purchasesOf, ["n": String(customer.count), "user": customer.userID])
         let unpriced = customer.unpriced > 0 ? [words(.unpriced, ["n": String(customer.unpriced)])] : []

@@ -2,16 +2,16 @@ import CXLSXWriter
 import Foundation
 import Reconciliation
 
-/// A spreadsheet that libxlsxwriter writes row by row, in memory that does not grow with their number.
+/// A spreadsheet that libxlsxwriter writes row by row, in memory that does not grow with the number of rows.
 final class Workbook {
     private let path: String
     private var workbook: UnsafeMutablePointer<lxw_workbook>?
     let formats: Formats
 
-    /// The looks of its cells.
+    /// The formats of its cells.
     struct Formats {
         let heading, plain, day, moment: UnsafeMutablePointer<lxw_format>?
-        /// In as many lines as it needs, so that nothing is cut off where it is printed.
+        /// Wrapped into as many lines as needed, so that nothing is cut off in print.
         let text, bold: UnsafeMutablePointer<lxw_format>?
         /// By the number of decimals.
         let money: [UnsafeMutablePointer<lxw_format>?]
@@ -52,7 +52,7 @@ final class Workbook {
         if let workbook { lxw_workbook_free(workbook) }
     }
 
-    /// A further sheet. A name has at most 31 characters and none of `[]:*?/\`, and no other sheet has it.
+    /// Adds a sheet. Its name has at most 31 characters and none of `[]:*?/\`, and no other sheet has it.
     func sheet(_ name: String) throws(ReportError) -> UnsafeMutablePointer<lxw_worksheet> {
         guard let sheet = workbook_add_worksheet(workbook, name) else {
             throw .failed(path: path, reason: "the spreadsheet takes no sheet “\(name)”")
@@ -84,7 +84,7 @@ final class Workbook {
         return format
     }
 
-    /// The moment stands in for the present, so that the same findings give the same bytes.
+    /// Sets the properties. The moment replaces the present, so that the same findings give the same bytes.
     private func describe(title: String, created: Date) throws(ReportError) {
         let (title, program) = (strdup(title), strdup("iap-reconcile"))
         defer {

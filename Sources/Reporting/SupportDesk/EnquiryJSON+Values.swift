@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 
 extension EnquiryJSON {
-    /// In words as a person reads them, with times of UTC.
+    /// The words that a person reads, with times in UTC.
     fileprivate static var text: EnquiryText { EnquiryText(timeZone: .gmt, language: .english) }
 }
 

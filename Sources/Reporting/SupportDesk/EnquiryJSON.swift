@@ -1,7 +1,7 @@
 import Foundation
 public import Reconciliation
 
-/// An enquiry as one line of JSON, for programs: keys in snake case and in order, times in UTC.
+/// An enquiry as one line of JSON, for programs: keys in snake case and in a fixed order, times in UTC.
 public enum EnquiryJSON {
     public static func text(of enquiry: Enquiry) throws -> String {
         Printable.json(try String(json: Answer(enquiry)))
@@ -40,7 +40,7 @@ public enum EnquiryJSON {
         let sightings: [Seen]
         let claims: [Claim]
         let lostOrder: LostOrder?
-        /// Whose what is owed is by what is known now.
+        /// The users who may own what is owed, by what is known now.
         let owners: [String]?
         let redelivery: Redelivery?
         let events: [Event]
@@ -90,7 +90,7 @@ public enum EnquiryJSON {
         let closedAt: Date?
     }
 
-    /// What the app's server is to deliver by itself.
+    /// What the app's server is asked to deliver.
     struct Redelivery: Encodable {
         let userID: String
         let orderedAt: Date
@@ -122,7 +122,7 @@ public enum EnquiryJSON {
 
     struct Apple: Encodable {
         let notAsked: String?
-        /// What each app's App Store Server API said, where it found nothing.
+        /// What each app's App Store Server API answered, if it found nothing.
         let answers: [String: String]
     }
 

@@ -66,7 +66,7 @@ extension EnquiryText {
         return [tried, "→ \(words.action(problem))"]
     }
 
-    /// What Apple told of what the ledger does not know, and what it said otherwise.
+    /// What Apple told beyond the ledger, and what it told differently.
     func appleBlocks(_ enquiry: Enquiry) -> [TextBlock] {
         switch enquiry.apple {
         case .notNeeded: return []

@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 
 extension EnquiryText {
-    /// - Parameter isOnly: whether the enquiry's own verdict, which stands at the end, is this one's.
+    /// - Parameter isOnly: whether the enquiry's own verdict, which is at the end, is about this transaction.
     func block(of known: KnownTransaction, isOnly: Bool) -> TextBlock {
         var block = TextBlock(say(.transaction, name(of: known.key)))
         block.add(say(.product), product(known))
@@ -129,7 +129,7 @@ extension EnquiryText {
         return "\(moment(event.happenedAt))  \(say(.event, what))" + details.joined()
     }
 
-    /// A detail in the reader's words, where it is one of ours; otherwise as it is, a list without the marks of JSON.
+    /// A detail in the reader's words if it is one of ours, otherwise as it is; a list loses the marks of JSON.
     private func value(of key: String, _ value: String) -> String {
         let list = try? JSONDecoder().decode([String].self, from: Data(value.utf8))
         let named: String? =

@@ -7,8 +7,8 @@ public struct EnquiryText {
     let words: any Wording
 
     /// - Parameters:
-    ///   - timeZone: in which times are written.
-    ///   - language: which the support desk reads.
+    ///   - timeZone: the zone for times.
+    ///   - language: the language of the support desk.
     public init(timeZone: TimeZone, language: ReportLanguage) {
         formats = Formats(timeZone: timeZone)
         words = language.wording
@@ -36,6 +36,6 @@ public struct EnquiryText {
         user.map { words(.byUser, ["user": Printable.text($0)]) } ?? words(.nobody)
     }
 
-    /// Nothing of a quantity of one, which nearly every purchase has.
+    /// The quantity; empty for a quantity of one, which nearly every purchase has.
     func quantity(_ number: Int) -> String { number == 1 ? "" : say(.quantity, ["n": String(number)]) }
 }

@@ -1,4 +1,4 @@
-/// A heading, and lines below it whose names are aligned.
+/// A heading, and lines below it with aligned names.
 struct TextBlock {
     let title: String
     private(set) var lines: [(name: String, text: String)] = []
@@ -11,7 +11,7 @@ struct TextBlock {
         if let text { lines.append((name, text)) }
     }
 
-    /// Several texts under one name.
+    /// Adds several texts under one name.
     mutating func add(_ name: String, _ texts: [String]) {
         for (index, text) in texts.enumerated() { lines.append((index == 0 ? name : "", text)) }
     }

@@ -1,7 +1,7 @@
 public import Reconciliation
 
 extension ReportLanguage {
-    /// How the columns and decisions of a report's spreadsheet are called, in every language and in the CSV file.
+    /// The names of the columns and decisions of a report's spreadsheet, in every language and in the CSV file.
     public static let decisionVocabulary: DecisionVocabulary = {
         let headings: [(Phrase, DecisionVocabulary.Column)] = [
             (.caseMark, .mark), (.decision, .decision), (.decisionNote, .note), (.transaction, .transaction),

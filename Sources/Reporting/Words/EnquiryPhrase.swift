@@ -1,4 +1,4 @@
-/// Everything that the support desk reads of an enquiry and that no report says: the text of `iap-reconcile check`.
+/// Every phrase of an enquiry that no report has: the text of `iap-reconcile check`.
 enum EnquiryPhrase: CaseIterable {
     case zone, cut, comma
     // Headings

@@ -1,5 +1,5 @@
-/// Everything that a report says and that is no word for a value of the rules. The raw value is the name by which the
-/// page's script asks for it.
+/// Every phrase of a report, except for words for values of the rules. The raw value is the name by which the page's
+/// script asks for it.
 enum Phrase: String, CaseIterable {
     // The head
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
@@ -9,7 +9,7 @@ enum Phrase: String, CaseIterable {
     case sourceProblem, sourceRefused
     // What Apple tells
     case hearingProblem, drySpell, noticesUnsent, noticesNotTaken, historyNotTaken
-    // Settings that somebody must mend
+    // Settings that somebody must correct
     case appRefused, appWithoutSection, appWithoutProducts
     // What many cases have in common
     case patterns, pattern, anyPattern, showPattern, outage, deviceModel, deviceSystem, appVersion

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A language that a report can be read in. The page holds every one of them; which one it opens in is configured.
+/// A language of a report. The page holds all of them; which one it opens in is configured.
 public enum ReportLanguage: String, Sendable, CaseIterable {
     case english = "en"
     case simplifiedChinese = "zh"
 
-    /// As the attribute `lang` of a page names it (BCP 47).
+    /// The value of the attribute `lang` of a page (BCP 47).
     var tag: String {
         switch self {
         case .english: "en"
@@ -13,7 +13,7 @@ public enum ReportLanguage: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whose dates and amounts its readers are used to.
+    /// The locale whose dates and amounts its readers are used to.
     var locale: Locale {
         switch self {
         case .english: Locale(identifier: "en_GB")
@@ -21,7 +21,7 @@ public enum ReportLanguage: String, Sendable, CaseIterable {
         }
     }
 
-    /// The same for the page's script (BCP 47).
+    /// The locale for the page's script (BCP 47).
     var browserLocale: String { locale.identifier.replacingOccurrences(of: "_", with: "-") }
 
     var wording: any Wording {

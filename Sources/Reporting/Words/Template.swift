@@ -1,5 +1,5 @@
-/// A text in which `{name}` stands for a value. Values are put in once, as they are: a name in braces that came in
-/// with a value stays text.
+/// A text in which `{name}` stands for a value. Values are inserted once, as they are: braces within a value stay
+/// text.
 struct Template {
     enum Piece: Hashable {
         case text(String)

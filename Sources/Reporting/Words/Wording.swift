@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// What a report says in words, in one language: everything that a reader sees and that no client sent.
+/// The words of a report in one language: everything that a reader sees and that no client sent.
 protocol Wording: Sendable {
     var language: ReportLanguage { get }
 
@@ -25,7 +25,7 @@ protocol Wording: Sendable {
     func counted(_ number: Int, _ count: EnquiryCount) -> String
     func name(of evidence: Evidence) -> String
     func name(of type: ProductType) -> String
-    /// What happened, by the name that the audit trail has for it, or how a case was closed.
+    /// The name of an event, by its kind in the audit trail, or of the way in which a case was closed.
     func name(ofEvent kind: String) -> String
     /// A detail of an event, by its key in the audit trail.
     func name(ofDetail key: String) -> String
@@ -36,7 +36,7 @@ extension Wording {
     /// A phrase with its values.
     func callAsFunction(_ phrase: Phrase, _ values: [String: String] = [:]) -> String {
         let text = text(of: phrase)
-        // Most have no values, and some stand in every row of a spreadsheet.
+        // Most have no values, and some are in every row of a spreadsheet.
         return text.utf8.contains(UInt8(ascii: "{")) ? Template(text).filled(values) : text
     }
 
@@ -51,7 +51,7 @@ extension Wording {
         return self(advice.phrase, advice.values)
     }
 
-    /// An age in the largest unit that tells enough.
+    /// An age in the largest unit that is precise enough.
     func age(_ seconds: TimeInterval) -> String {
         let hours = Int(max(0, seconds) / 3600)
         return switch hours {
@@ -63,12 +63,12 @@ extension Wording {
     }
 }
 
-/// What support staff should do about a case: the sentence, and what is filled into it.
+/// What support staff should do about a case: a sentence, and the values to fill in.
 struct Advice {
     let phrase: Phrase
     let values: [String: String]
 
-    /// For these there is nothing left to deliver: the time that they are for is over; of a trial nothing was paid.
+    /// Reasons with nothing left to deliver: their time is over, or, for a trial, nothing was paid.
     private static let isOver: [Reason] = [.accessGap, .grantedLate, .trialOnly]
 
     init(_ assessment: Assessment, orderIDs: [String], redelivery: OpenRedelivery?) {
