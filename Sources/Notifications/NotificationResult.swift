@@ -1,11 +1,11 @@
-/// What came of telling somebody.
+/// The result of notifying somebody.
 public struct NotificationResult: Sendable, Equatable {
     public enum Way: String, Sendable {
         case metrics, ping, webhook, mail
     }
 
     public let way: Way
-    /// Why it did not work; `nil` where it did. Holds no secret and no address.
+    /// Why it failed; `nil` if it did not. Holds no secret and no address.
     public let failure: String?
 
     init(_ way: Way, failure: String? = nil) {
@@ -14,7 +14,7 @@ public struct NotificationResult: Sendable, Equatable {
     }
 }
 
-/// Why somebody could not be told, for people to read. Holds no secret and no address.
+/// Why somebody could not be notified, for people to read. Holds no secret and no address.
 struct NotificationError: Error, CustomStringConvertible {
     let description: String
 

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Who is told of a run, and how. Nobody, unless the configuration names somebody.
+/// Who is told of a run, and how; nobody, unless the configuration names somebody.
 public struct NotificationSettings: Sendable {
     public var webhook: WebhookSettings?
     public var mail: MailSettings?
@@ -18,9 +18,9 @@ public struct NotificationSettings: Sendable {
     }
 }
 
-/// A server that is sent a signed JSON document.
+/// A server that gets a signed JSON document.
 public struct WebhookSettings: Sendable {
-    /// May hold a secret itself, so it is never shown.
+    /// May contain a secret itself, so it is never shown.
     public var url: String
     public var key: SigningKey
     public var trigger: NotificationTrigger
@@ -28,7 +28,7 @@ public struct WebhookSettings: Sendable {
     public var timeout: TimeInterval
     /// How often it is tried.
     public var attempts: Int
-    /// A further file of certificate authorities in PEM.
+    /// An additional file of certificate authorities in PEM.
     public var certificateAuthorities: String?
 
     public init(
@@ -50,7 +50,7 @@ public struct MailSettings: Sendable {
     public var from: MailAddress
     public var to: [MailAddress]
     public var trigger: NotificationTrigger
-    /// What the subject begins with.
+    /// The beginning of the subject.
     public var subjectPrefix: String
     /// The program that takes mails as sendmail does.
     public var sendmail: String
@@ -74,18 +74,18 @@ public struct MailSettings: Sendable {
     }
 }
 
-/// A dead man's switch: a service that raises the alarm when a run did not end well, or did not come at all. In each
+/// A dead man's switch: a service that raises the alarm if a run did not end well, or did not happen at all. In each
 /// address, `{code}` stands for the exit code.
 public struct PingSettings: Sendable {
-    /// Asked when a run begins.
+    /// Requested when a run begins.
     public var start: String?
-    /// Asked when a run ends with 0.
+    /// Requested when a run ends with 0.
     public var success: String?
-    /// Asked when a run ends with another code.
+    /// Requested when a run ends with another code.
     public var failure: String?
     /// Seconds for one request.
     public var timeout: TimeInterval
-    /// A further file of certificate authorities in PEM.
+    /// An additional file of certificate authorities in PEM.
     public var certificateAuthorities: String?
 
     public init(
@@ -102,7 +102,7 @@ public struct PingSettings: Sendable {
 
 /// A file that the textfile collector of Prometheus' node_exporter reads.
 public struct MetricsSettings: Sendable {
-    /// Ends in `.prom`, for the collector leaves others alone.
+    /// Ends in `.prom`, for the collector ignores others.
     public var file: String
 
     public init(file: String) {

@@ -1,12 +1,12 @@
 import Reconciliation
 
-/// After which runs somebody is told.
+/// The runs after which somebody is told.
 public enum NotificationTrigger: String, Sendable, CaseIterable {
     case always
-    /// When orders are likely lost; and when the run was in trouble, for then nobody knows, or a figure has reached its
+    /// If orders are likely lost, if the run was in trouble, since then nobody knows, or if a figure has reached its
     /// threshold.
     case findings
-    /// When the run did not end with 0, or a figure has reached its threshold.
+    /// If the run did not end with 0, or a figure has reached its threshold.
     case trouble
 
     func includes(_ news: RunNews) -> Bool {

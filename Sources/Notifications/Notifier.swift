@@ -1,7 +1,7 @@
 import HTTP
 
-/// Tells people and machines of a run. What can't be told is said in the result: nothing throws, for telling never
-/// decides how a run ends. All ways are tried side by side, each within its own limit of time.
+/// Tells people and machines of a run. Failures are in the results; nothing throws, as notifying never decides how a
+/// run ends. All ways are tried side by side, each with its own time limit.
 public struct Notifier: Sendable {
     private let settings: NotificationSettings
     private let programVersion: String
@@ -31,7 +31,7 @@ public struct Notifier: Sendable {
         return await all(attempts + messages(news, isDue: { $0.includes(news) }))
     }
 
-    /// Sends a test by mail and webhook, whatever their trigger. A dead man's switch and Prometheus are left alone, for
+    /// Sends a test by mail and webhook, whatever their trigger. A dead man's switch and Prometheus are left out, for
     /// they would take it for a run.
     public func test(_ news: RunNews) async -> [NotificationResult] { await all(messages(news, isDue: { _ in true })) }
 
@@ -62,7 +62,7 @@ public struct Notifier: Sendable {
         }
     }
 
-    /// In the order in which they were given.
+    /// Makes all attempts, and returns their results in order.
     private func all(_ attempts: [Attempt]) async -> [NotificationResult] {
         await withTaskGroup(of: (Int, NotificationResult).self) { group in
             for (place, attempt) in attempts.enumerated() { group.addTask { (place, await attempt()) } }

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// What telling needs of the world beside the network and the disk.
+/// What notifying takes from outside, beside the network and the disk.
 public struct NotifierDependencies: Sendable {
     public var now: @Sendable () -> Date
-    /// Waits before something is tried again.
+    /// Waits before another attempt.
     public var pause: @Sendable (Duration) async throws -> Void
-    /// A name that nothing else has.
+    /// Returns a unique name.
     public var newID: @Sendable () -> String
 
     public init(

@@ -2,7 +2,7 @@ import Foundation
 import HTTP
 import Reconciliation
 
-/// Asks the addresses of a dead man's switch. Each request is a POST whose body is a line of text.
+/// Requests the addresses of a dead man's switch. Each request is a POST whose body is a line of text.
 struct Ping {
     private let settings: PingSettings
     private let post: Post
@@ -12,7 +12,7 @@ struct Ping {
         self.post = post
     }
 
-    /// Tried once only: the run waits for it.
+    /// Says that a run begins. It is tried only once, as the run waits for it.
     func begin() async throws {
         guard let url = settings.start else { return }
         try await post.deliver(attempts: 1) { Self.request(url.replacing("{code}", with: "0"), "run begins") }
@@ -32,7 +32,7 @@ struct Ping {
 }
 
 extension PingSettings {
-    /// The address to ask when a run has ended, if there is one.
+    /// The address to request after a run, if there is one.
     func url(for news: RunNews) -> String? {
         (news.exitCode == .done ? success : failure)?.replacing("{code}", with: "\(news.exitCode.rawValue)")
     }

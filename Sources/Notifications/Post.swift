@@ -1,8 +1,8 @@
 import Foundation
 import HTTP
 
-/// Sends a request until it is taken: again after ever longer pauses where the server can't be reached, says 429, or
-/// fails; not at all again where it refuses.
+/// Sends a request until it is accepted: again after ever longer pauses if the server can't be reached, answers 429 or
+/// fails; not again if it refuses.
 struct Post: Sendable {
     private let client: HTTPClient
     private let attempts: Int
@@ -21,8 +21,8 @@ struct Post: Sendable {
     }
 
     /// - Parameters:
-    ///   - attempts: how often at most; by default as often as this post was made for
-    ///   - request: makes the request of each attempt, since it may carry its time
+    ///   - attempts: the most attempts; by default those that this post was made with.
+    ///   - request: makes the request of each attempt, since it may contain its time.
     func deliver(attempts: Int? = nil, _ request: () throws -> HTTPRequest) async throws {
         let most = attempts ?? self.attempts
         var waited = Duration.zero
@@ -48,7 +48,7 @@ struct Post: Sendable {
         }
     }
 
-    /// For how long a server is waited for in all, between the attempts: the job wants to end.
+    /// The total time of waiting for a server, between the attempts: the job wants to end.
     private static let patience = Duration.seconds(60)
 
     /// 1, 2, 4 … 30 seconds, or longer if the server asks for it, but never more than a minute.
@@ -72,7 +72,7 @@ struct Post: Sendable {
         }
 
         init(_ error: HTTPError) {
-            // It took the message, whatever else it has to say.
+            // It accepted the message, whatever else it says.
             if case .responseTooLarge = error {
                 self = .taken
                 return
@@ -80,7 +80,7 @@ struct Post: Sendable {
             self = error.isRetryable ? .tryAgain("\(error)", wait: nil) : .refused(Self.text(error))
         }
 
-        /// An address may hold a secret in its path, which the error of an impossible one would show.
+        /// The error's text without the address, which an impossible one would show: a path may hold a secret.
         private static func text(_ error: HTTPError) -> String {
             if case .invalidURL = error { "the address is not one that can be asked" } else { "\(error)" }
         }

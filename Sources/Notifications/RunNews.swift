@@ -1,9 +1,9 @@
 public import Foundation
 public import Reconciliation
 
-/// What is told of a run that has ended.
+/// What notifications say of a run that has ended.
 public struct RunNews: Sendable {
-    /// `nil` where the run failed before it had one.
+    /// `nil` if the run failed before it had one.
     public var runID: Int64?
     public var exitCode: ExitCode
     /// Why it did not end with 0, in a sentence that holds no secret and nothing of a customer.
@@ -12,10 +12,10 @@ public struct RunNews: Sendable {
     public var finishedAt: Date
     public var host: String
     public var programVersion: String
-    /// What the run found; `nil` where it failed before.
+    /// What the run found; `nil` if it failed before.
     public var findings: RunReport?
     public var report: WrittenReport?
-    /// Whether no run took place, and somebody only wants to see that messages arrive.
+    /// Whether no run took place, and somebody only wants to see whether messages arrive.
     public private(set) var isTest = false
 
     public init(
@@ -55,18 +55,18 @@ public struct RunNews: Sendable {
         return switch exitCode {
         case .done: .complete
         case .tryLater: .endedEarly
-        // Apple was not to be reached; what needs no word of Apple's is booked and reported.
+        // Apple could not be reached; what needs no word of Apple's is booked and reported.
         case .unavailable where findings != nil: .endedEarly
         default: .failed
         }
     }
 }
 
-/// Where a run's report lies.
+/// The report that a run wrote.
 public struct WrittenReport: Sendable {
     /// The report's folder.
     public var folder: String
-    /// Its page as people's browsers reach it; `nil` where that is not known.
+    /// The URL of its page for browsers; `nil` if that is not known.
     public var url: String?
     /// The text of `summary.txt`.
     public var summary: String

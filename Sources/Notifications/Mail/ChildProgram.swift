@@ -1,25 +1,25 @@
 import Foundation
 
-/// A program that is run to its end, with an open file as its input and a limit of time.
+/// A program that is run to its end, with an open file as its input and a time limit.
 struct ChildProgram {
     /// How it ended.
     struct Ended {
         /// The exit code, or the number of the signal that ended it plus 128.
         let status: Int32
-        /// The beginning of what it said, on one line.
+        /// The beginning of its output, on one line.
         let firstWords: String
     }
 
     let path: String
     let arguments: [String]
 
-    /// What it needs of this process' environment; the rest, where a database's password may stand, stays here.
+    /// What it gets of this process' environment; the rest, which may hold a database's password, does not leave it.
     private static let handedOver = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR"]
-    /// How long a program that was asked to end is waited for.
+    /// How long to wait for a program that was asked to end.
     private static let respite = Duration.seconds(2)
 
     func run(input: TemporaryFile, timeLimit: TimeInterval) async throws -> Ended {
-        // Whoever started this process may have it ignored, and then nobody hears how a program ended.
+        // The parent of this process may have it ignored, and then nobody learns how a program ended.
         signal(SIGCHLD, SIG_DFL)
         let output = try Output()
         let identifier = try start(input: input.handle.fileDescriptor, output: output.writer)
@@ -57,8 +57,8 @@ struct ChildProgram {
         return identifier
     }
 
-    /// In a group of its own, so that what it starts can be ended with it; and with the signals as every program
-    /// expects them, for this one ignores some, and Dispatch blocks others on its threads.
+    /// Puts it in a process group of its own, so that the processes that it starts can be ended with it. Resets its
+    /// signals to what programs expect, for this one ignores some, and Dispatch blocks others on its threads.
     private static func prepare(_ attributes: inout posix_spawnattr_t) {
         posix_spawnattr_init(&attributes)
         var (all, none) = (sigset_t(), sigset_t())
@@ -71,11 +71,11 @@ struct ChildProgram {
             &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
     }
 
-    /// How the program ended; `nil` where it had not after that time. Looked for ever less often, so that a thread
-    /// need not wait for it.
+    /// How the program ended; `nil` if it has not ended within the limit. It checks at growing intervals, so that no
+    /// thread has to wait.
     private static func end(of identifier: pid_t, within limit: Duration, hearing output: Output) async -> Int32? {
         let last = ContinuousClock.now + limit
-        // Where nobody can say how it ended, that is no success.
+        // If nobody can say how it ended, that is no success.
         var (status, pause): (Int32, Duration) = (0xFF00, .milliseconds(2))
         defer { output.hear() }
         while waitpid(identifier, &status, WNOHANG) == 0 {
@@ -96,7 +96,7 @@ struct ChildProgram {
     }
 }
 
-/// What a program says, by a pipe: its beginning is kept, the rest thrown away, so that nothing that it says fills a disk.
+/// A program's output, through a pipe: its beginning is kept and the rest discarded, so that no output fills a disk.
 private final class Output {
     private static let kept = 300
 
@@ -125,7 +125,7 @@ private final class Output {
         isWriterOpen = false
     }
 
-    /// Takes what is there: at most what a pipe holds, for there may always be more.
+    /// Reads what is there, at most what a pipe holds, for there may always be more.
     func hear() {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = read(reader, &bytes, bytes.count)

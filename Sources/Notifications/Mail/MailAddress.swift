@@ -1,13 +1,13 @@
 import Foundation
 
-/// Who sends or gets a mail: `root`, `ops@example.com`, or `Night job <ops@example.com>`.
+/// A sender or receiver of a mail: `root`, `ops@example.com`, or `Night job <ops@example.com>`.
 public struct MailAddress: Sendable, Equatable {
     /// In any script.
     public let name: String?
-    /// In ASCII, as every mail server takes it.
+    /// In ASCII, which every mail server accepts.
     public let address: String
 
-    /// - Returns: `nil` where the text is no such address
+    /// - Returns: `nil` if the text is not such an address.
     public init?(_ text: String) {
         let text = text.trimmingCharacters(in: .whitespaces)
         guard let bracket = text.lastIndex(of: "<"), text.hasSuffix(">") else {
@@ -25,7 +25,7 @@ public struct MailAddress: Sendable, Equatable {
         self.address = address
     }
 
-    /// Addresses with commas between them; `nil` where one of them is none, or there is none at all.
+    /// Addresses separated by commas; `nil` if one of them is invalid, or there is none.
     public static func list(_ text: String) -> [MailAddress]? {
         var (pieces, isQuoted) = ([""], false)
         for character in text {
@@ -36,7 +36,7 @@ public struct MailAddress: Sendable, Equatable {
         return addresses.count == pieces.count ? addresses : nil
     }
 
-    /// What RFC 5322 calls a dot-atom, and a host name behind it, if there is one.
+    /// A dot-atom of RFC 5322, followed by a host name, if there is one.
     private static var form: Regex<Substring> {
         /[A-Za-z0-9!#$%&'*+\/=?^_`{|}~\-]+(?:\.[A-Za-z0-9!#$%&'*+\/=?^_`{|}~\-]+)*(?:@[A-Za-z0-9](?:[A-Za-z0-9.\-]*[A-Za-z0-9])?)?/
     }

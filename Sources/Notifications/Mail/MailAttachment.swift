@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of the report, opened to go along with a mail.
+/// A file of the report, opened as an attachment of a mail.
 struct MailAttachment {
     let name: String
     let type: String
@@ -12,7 +12,7 @@ struct MailAttachment {
         ("lost-orders.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     ]
 
-    /// The page and the spreadsheet, as far as they fit the limit together; and a line on each that stays behind.
+    /// The page and the spreadsheet, as far as they fit the limit together, and a line about each that does not.
     static func ofReport(_ report: WrittenReport, limit: Int) -> (attachments: [MailAttachment], notes: [String]) {
         var (attachments, notes, room): ([MailAttachment], [String], Int) = ([], [], limit)
         for (name, type) in kinds {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The fields of a mail's header. Whatever a value holds, it stays the value of its field: line breaks and other
-/// control characters become spaces.
+/// The fields of a mail's header. A value never leaves its field, whatever it holds: line breaks and other control
+/// characters become spaces.
 enum MailHeader {
     /// RFC 5322 asks for lines of at most 78 characters; RFC 2047 for 76.
     private static let width = 76
-    /// Bytes in an encoded word: with its frame and a field's name before it, it fits a line.
+    /// The bytes in an encoded word: with its frame and the field's name, it fits on a line.
     private static let wordBytes = 39
 
     /// A field of free text, such as the subject.
@@ -27,12 +27,12 @@ enum MailHeader {
         return lines + line + "\n"
     }
 
-    /// A field of addresses, one on each line.
+    /// A field of addresses, each on its own line.
     static func addresses(_ name: String, _ addresses: [MailAddress]) -> String {
         "\(name): " + addresses.map(text).joined(separator: ",\n ") + "\n"
     }
 
-    /// The moment in UTC, as RFC 5322 writes it.
+    /// The moment in UTC, in the format of RFC 5322.
     static func date(_ moment: Date) -> String {
         "Date: \(moment.formatted(dateStyle)) +0000\n"
     }
@@ -52,7 +52,7 @@ enum MailHeader {
         return "\"\(escaped)\"\n <\(address.address)>"
     }
 
-    /// RFC 2047, in pieces that each fit a line and never part a character's bytes.
+    /// Encodes by RFC 2047, in pieces that each fit on a line and never split a character's bytes.
     private static func encoded(_ text: String) -> String {
         var pieces: [[UInt8]] = [[]]
         for scalar in text.unicodeScalars {

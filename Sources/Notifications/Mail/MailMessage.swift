@@ -7,10 +7,10 @@ struct MailMessage {
     let text: String
     let attachments: [MailAttachment]
     let date: Date
-    /// A name that nothing else has.
+    /// A unique name.
     let id: String
 
-    /// Lines of 76 characters, a thousand at once: the page may have fifteen megabytes.
+    /// A thousand lines of 76 characters at once: the page may have fifteen megabytes.
     private static let pieceBytes = 57 * 1024
 
     /// Base64 has no underscore, so no part can hold it.
@@ -28,7 +28,7 @@ struct MailMessage {
         let domain = settings.from.address.split(separator: "@").dropFirst().last ?? "localhost"
         return MailHeader.addresses("From", [settings.from]) + MailHeader.addresses("To", settings.to)
             + MailHeader.text("Subject", subject) + MailHeader.date(date)
-            // RFC 3834: nobody's absence is to be told to a program.
+            // RFC 3834: nobody should send a notice of absence to a program.
             + "Message-ID: <\(id)@\(domain)>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
             + "Content-Type: multipart/mixed; boundary=\"\(boundary)\"\n"
     }

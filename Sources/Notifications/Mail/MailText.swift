@@ -8,8 +8,8 @@ struct MailText {
     let news: RunNews
     let prefix: String
 
-    /// Which figures have reached their threshold, that the run was in trouble, how many orders are likely lost and how
-    /// much money.
+    /// Says which figures have reached their threshold, that the run was in trouble, how many orders are likely lost
+    /// and how much money.
     var subject: String {
         let trouble: String? =
             switch news.state {
@@ -42,7 +42,7 @@ struct MailText {
 
     /// The report's summary, or else what is known of the failure.
     ///
-    /// - Parameter notes: what else must be said, a line each
+    /// - Parameter notes: what else must be said, a line for each.
     func body(notes: [String]) -> String {
         var text = news.report?.summary ?? failure
         if let url = news.report?.url { text += Self.row("page", url) }
@@ -57,7 +57,7 @@ struct MailText {
             + Self.row("ended at", news.finishedAt.formatted(.iso8601))
     }
 
-    /// In the columns of `summary.txt`.
+    /// A row with the columns of `summary.txt`.
     private static func row(_ name: String, _ value: String) -> String {
         name.padding(toLength: 18, withPad: " ", startingAt: 0) + "  \(value)\n"
     }

@@ -12,11 +12,11 @@ struct Mailer {
         let message = MailMessage(
             settings: settings, subject: text.subject, text: text.body(notes: notes), attachments: attachments,
             date: dependencies.now(), id: dependencies.newID())
-        // Whole before sendmail reads any of it: a job that is killed meanwhile never sends half a report.
+        // Complete before sendmail reads any of it: a job that is killed meanwhile never sends half a report.
         let file = try TemporaryFile()
         try message.write(to: file.handle)
         try file.rewind()
-        // The receivers stand in the mail itself; a line with nothing but a dot doesn't end it.
+        // The mail itself names the receivers; a line with nothing but a dot doesn't end it.
         let ended = try await ChildProgram(path: settings.sendmail, arguments: ["-t", "-oi"])
             .run(input: file, timeLimit: settings.timeout)
         guard ended.status == 0 else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file without a name, which is gone as soon as nobody has it open.
+/// A file without a name, which disappears as soon as nobody has it open.
 struct TemporaryFile {
     let handle: FileHandle
 

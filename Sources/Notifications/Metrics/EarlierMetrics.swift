@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the file of the run before must hand on to the next.
+/// What the next file takes over from that of the previous run.
 struct EarlierMetrics: Equatable {
     static let runs = "runs_total"
     static let lastSuccess = "last_success_timestamp_seconds"
@@ -11,7 +11,7 @@ struct EarlierMetrics: Equatable {
 
     init() {}
 
-    /// Reads what this program wrote; a line that it can't have written says nothing.
+    /// Reads what this program wrote; lines that it can't have written are ignored.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             if let run = line.wholeMatch(of: /iap_reconcile_runs_total\{exit_code="(\d{1,3})"\} (\d{1,15})/) {

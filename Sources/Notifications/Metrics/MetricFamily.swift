@@ -16,7 +16,7 @@ struct MetricFamily {
     let help: String
     let samples: [Sample]
 
-    /// A metric of one value; of none, where nothing is known.
+    /// Makes a metric with one value, or with none if that is unknown.
     init(_ name: String, _ help: String, _ value: String?) {
         self.init(name, help, samples: value.map { [Sample(labels: [:], value: $0)] } ?? [])
     }
@@ -28,12 +28,12 @@ struct MetricFamily {
         self.samples = samples
     }
 
-    /// A metric of a value for each of something.
+    /// Makes a metric with a value for each label.
     init(_ name: String, kind: Kind = .gauge, _ help: String, by label: String, _ values: [(String, String)]) {
         self.init(name, kind: kind, help, samples: values.map { Sample(labels: [label: $0.0], value: $0.1) })
     }
 
-    /// Empty where there is no value.
+    /// The text; empty if there is no value.
     var text: String {
         guard !samples.isEmpty else { return "" }
         return "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n" + samples.map(line).joined()

@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// What Prometheus is told of the latest run. What a failed run did not find out is left out.
+/// What Prometheus learns of the latest run. Figures that a failed run did not find out are left out.
 struct Metrics {
     let news: RunNews
     let earlier: EarlierMetrics
@@ -114,7 +114,7 @@ struct Metrics {
 
     private static func decimal(_ value: Double) -> String { String(format: "%.3f", value) }
 
-    /// Exactly: money is never rounded here.
+    /// Written exactly: money is never rounded here.
     private static func units(_ money: Money) -> String {
         let magnitude = money.milliunits.magnitude
         let thousandths = String(magnitude % 1000 + 1000).dropFirst()

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The file that node_exporter's textfile collector reads: readable by all, and put in its place at once, so that it
-/// is never read by halves.
+/// The file that node_exporter's textfile collector reads: readable by all, and replaced at once, so that nobody reads
+/// half of it.
 struct MetricsFile {
     let path: String
 

@@ -3,11 +3,11 @@ import Foundation
 
 /// The key that signs webhooks, which no log, error or mirror shows.
 public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// As <https://www.standardwebhooks.com> has it.
+    /// The sizes by <https://www.standardwebhooks.com>.
     private static let sizes = 24...64
     private let bytes: [UInt8]
 
-    /// - Parameter text: base64 of 24 to 64 bytes, with or without `whsec_` before it
+    /// - Parameter text: base64 of 24 to 64 bytes, with or without `whsec_` before it.
     public init?(_ text: String) {
         let base64 = text.hasPrefix("whsec_") ? String(text.dropFirst(6)) : text
         guard let data = Data(base64Encoded: base64), Self.sizes.contains(data.count) else { return nil }

@@ -1,18 +1,18 @@
 import Foundation
 import HTTP
 
-/// Sends a run's figures to a server, signed as <https://www.standardwebhooks.com> has it, for which receivers find
-/// libraries in every language.
+/// Sends a run's figures to a server, signed by <https://www.standardwebhooks.com>, for which receivers find libraries
+/// in every language.
 struct Webhook {
     let settings: WebhookSettings
     let post: Post
 
-    /// However often it is tried, it is the same message with the same `webhook-id`.
+    /// Sends the news. All attempts send the same message with the same `webhook-id`.
     func send(_ news: RunNews, _ dependencies: NotifierDependencies) async throws {
         let body = try WebhookDocument(news).json()
         let id = "msg_\(dependencies.newID())"
         try await post.deliver {
-            // Anew each time, for receivers refuse what was signed too long ago.
+            // A new time for each attempt, for receivers refuse what was signed too long ago.
             let timestamp = Int(dependencies.now().timeIntervalSince1970)
             return HTTPRequest(
                 method: "POST", url: settings.url,

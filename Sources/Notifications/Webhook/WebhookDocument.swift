@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 import Reporting
 
-/// The JSON that a webhook carries, in the words of `report.json` and `figures.json`: figures, and never who bought
+/// The JSON of a webhook, with the words of `report.json` and `figures.json`: figures only, and never who bought
 /// what.
 struct WebhookDocument: Encodable {
     struct Run: Encodable {
@@ -22,7 +22,7 @@ struct WebhookDocument: Encodable {
     struct Figures: Encodable {
         let cases, new, reopened, pending, unpriced: Int
         let byLikelihood: [String: Int]
-        /// Closed cases of which no run had told before, by how they ended.
+        /// Closed cases that no run had reported before, by how they ended.
         let closed: [String: Int]
         /// Milliunits by currency.
         let money: [String: Int64]
@@ -30,7 +30,7 @@ struct WebhookDocument: Encodable {
         let redeliveries: Redeliveries
     }
 
-    /// Deliveries without the customer.
+    /// The redeliveries.
     struct Redeliveries: Encodable {
         let ordered, delivered, open, failing: Int
     }
@@ -46,10 +46,10 @@ struct WebhookDocument: Encodable {
     }
 
     let schemaVersion = 1
-    /// Empty where none has, or the run failed before it knew.
+    /// Empty if no figure has, or if the run failed before it knew.
     let alerts: [Alert]
     let run: Run
-    /// `nil` where the run failed before it had any.
+    /// `nil` if the run failed before it had any.
     let figures: Figures?
     let report: Report?
 
