@@ -1,11 +1,11 @@
-/// A day of the Gregorian calendar, and how many days it is after 1 January 1970 (Howard Hinnant's algorithms, as C++'s
-/// `std::chrono::year_month_day` has them). Foundation's calendar takes fifty times as long.
+/// A day of the Gregorian calendar, and how many days it is after 1 January 1970 (Howard Hinnant's algorithms, as in
+/// C++'s `std::chrono::year_month_day`). Foundation's calendar takes fifty times as long.
 package struct CivilDate: Hashable, Sendable {
     package let year: Int
     package let month: Int
     package let day: Int
 
-    /// `nil` where the calendar has no such day, or its year has not four digits.
+    /// `nil` if the calendar has no such day, or its year does not have four digits.
     package init?(year: Int, month: Int, day: Int) {
         guard (1000...9999).contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year)).contains(day)
@@ -25,7 +25,7 @@ package struct CivilDate: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Counted in years that begin in March, so that the leap day comes last.
+    /// Computed with years that begin in March, so that the leap day comes last.
     package var daysSince1970: Int {
         let shifted = month > 2 ? year : year - 1
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1

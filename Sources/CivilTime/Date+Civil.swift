@@ -1,8 +1,8 @@
 package import Foundation
 
 extension Date {
-    /// The moment of UTC with these numbers, from 1970 to 9999; `nil` where no clock and calendar have it. A leap second
-    /// counts as the first of the next minute.
+    /// Makes the moment of UTC with these numbers, from 1970 to 9999; `nil` if they are not a valid date and time. A
+    /// leap second counts as the first of the next minute.
     package init?(utcYear year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard year >= 1970, (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second),
             let date = CivilDate(year: year, month: month, day: day)
@@ -10,8 +10,8 @@ extension Date {
         self.init(timeIntervalSince1970: Double(((date.daysSince1970 * 24 + hour) * 60 + minute) * 60 + second))
     }
 
-    /// The moment of UTC that begins a text such as `2012-04-30 15:05:55`, with a space or a `T`; what follows it is
-    /// left to the caller.
+    /// Reads the moment of UTC at the beginning of a text such as `2012-04-30 15:05:55`, with a space or a `T`; what
+    /// follows is left to the caller.
     package init?(utc text: some Collection<UInt8>) {
         let bytes = Array(text.prefix(19))
         guard bytes.count == 19, bytes[10] == UInt8(ascii: " ") || bytes[10] == UInt8(ascii: "T"),
@@ -25,7 +25,7 @@ extension Date {
 }
 
 extension Int {
-    /// The number that decimal digits spell; `nil` where there is another character among them, or too many.
+    /// Reads the number that decimal digits spell; `nil` if there is another character among them, or too many.
     package init?(digits bytes: some Sequence<UInt8>) {
         var number = 0
         for byte in bytes {
