@@ -1,11 +1,11 @@
 import Importing
 import Reconciliation
 
-/// What the user is told of an error, and how the program ends for it.
+/// What the user is told of an error, and the exit code for it.
 struct Failure {
     let message: String
     let code: ExitCode
-    /// The same for those who are told of a run.
+    /// The message for those who are told of a run.
     let publicMessage: String
 
     init(_ error: any Error) {

@@ -3,7 +3,7 @@ import Job
 import Reconciliation
 import Reporting
 
-/// The program `iap-reconcile`: understands the command line, and turns what is thrown into text and exit code.
+/// The program `iap-reconcile`: reads the command line, and turns errors into text and exit code.
 @main
 enum IAPReconcile {
     static func main() async {
@@ -26,7 +26,7 @@ enum IAPReconcile {
         }
     }
 
-    /// What is not UTF-8 comes out of `CommandLine` as other characters, which nobody wrote.
+    /// Refuses bytes that are not UTF-8: `CommandLine` would give them as other characters, which nobody wrote.
     private static func checkEncoding() throws(UsageError) {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index], String(validatingCString: argument) == nil else {
@@ -42,7 +42,7 @@ enum IAPReconcile {
         return failure.code
     }
 
-    /// As the log is written: a command line that can't be understood may say that, too.
+    /// The failure in the format of the log, which even an invalid command line may name.
     private static func line(_ failure: Failure, of arguments: [String]) -> String {
         let format = zip(arguments, arguments.dropFirst() + [""]).contains {
             $0.0 == "--log-format=json" || ($0.0 == "--log-format" && $0.1 == "json")

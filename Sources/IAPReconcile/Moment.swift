@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// Moments as ISO 8601 writes them: `2026-11-21T03:00:00Z`, with fractions or another zone (`+08:00`) where wanted.
+/// Moments in ISO 8601: `2026-11-21T03:00:00Z`, optionally with fractions or another zone (`+08:00`).
 enum Moment {
     static func parse(_ text: String) -> Date? {
         guard exists(text) else { return nil }
@@ -10,7 +10,7 @@ enum Moment {
         return (try? whole.parse(text)) ?? (try? fractional.parse(text))
     }
 
-    /// Foundation lets a day or an hour that is none run over into the next.
+    /// Whether the day and hour exist: Foundation lets an impossible one run over into the next.
     private static func exists(_ text: String) -> Bool {
         let clock = text.dropFirst(11).prefix(8).split(separator: ":").compactMap { Int($0) }
         return CalendarDay(String(text.prefix(10))) != nil && clock.count == 3

@@ -1,15 +1,15 @@
-/// Finds what somebody who misspelt a name most likely meant.
+/// Finds the name that somebody who misspelt it most likely meant.
 enum NearestName {
-    /// The known name that needs the fewest edits, if it needs few enough to be meant.
+    /// The known name that needs the fewest edits, if these are few enough.
     static func to(_ name: String, in known: some Sequence<String>) -> String? {
         let nearest = known.map { (name: $0, edits: edits(name, $0)) }.min { ($0.edits, $0.name) < ($1.edits, $1.name) }
         guard let nearest, nearest.edits <= max(2, name.count / 3) else { return nil }
-        // Of a short word two edits leave nothing that was meant, unless they swap two letters.
+        // In a short word two edits leave nothing of what was meant, unless they swap two letters.
         guard nearest.edits < 2 || name.count > 4 || nearest.name.sorted() == name.sorted() else { return nil }
         return nearest.name
     }
 
-    /// Words that end a message: a suggestion, or nothing.
+    /// A suggestion to end a message with; empty if there is none.
     static func suggestion(for name: String, in known: some Sequence<String>) -> String {
         to(name, in: known).map { "; did you mean “\($0)”?" } ?? ""
     }

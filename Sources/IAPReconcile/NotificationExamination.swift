@@ -2,7 +2,7 @@ import Commands
 import Foundation
 import Notifications
 
-/// Whether those who are to be told of a run could be, as far as that can be seen without telling them.
+/// Examines whether those who are to be told of a run can be, as far as that shows without telling them.
 struct NotificationExamination {
     let settings: NotificationSettings
 

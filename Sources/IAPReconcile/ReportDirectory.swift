@@ -1,9 +1,9 @@
 import Commands
 import Foundation
 
-/// The folder that reports are written below.
+/// The folder that holds the reports.
 enum ReportDirectory {
-    /// Whether a report could be written there, or the folder made. Changes nothing.
+    /// Examines whether a report could be written there, or the folder made. Changes nothing.
     static func examine(_ path: String) -> Doctor.Finding {
         let name = "report directory"
         var status = stat()
@@ -25,7 +25,7 @@ enum ReportDirectory {
             ? Doctor.Finding(name, .fine, "\(path) will be made") : refused(path, name)
     }
 
-    /// A link to a folder is none.
+    /// Whether it is a folder; a link to one is not.
     private static func isFolder(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

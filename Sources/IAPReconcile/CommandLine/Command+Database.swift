@@ -10,7 +10,7 @@ extension Command {
         .verify(asJSON: options.has("json"), since: try end(options))
     }
 
-    /// One that was cut off, as where a document shows it so, is no sign that somebody wrote the trail anew.
+    /// Reads a trail end. One that was cut off, as a document may show it, is no sign that somebody changed the trail.
     private static func end(_ options: OptionValues) throws(UsageError) -> String? {
         guard let text = try options.text("since") else { return nil }
         guard text.wholeMatch(of: /[0-9A-Fa-f]{64}/) != nil else {

@@ -10,8 +10,8 @@ extension Command {
         return .check(id, asJSON: options.has("json"))
     }
 
-    /// Without what a cell of a spreadsheet has around an id: spaces, and the apostrophe that keeps it a text. What an app
-    /// calls a user or an order may begin with either, and stays.
+    /// Removes what a cell of a spreadsheet has around an id: spaces, and the apostrophe that keeps it a text. An app's
+    /// id of a user or an order may begin with either, and is left as it is.
     private static func pasted(_ id: String) -> String {
         let trimmed = id.trimmingCharacters(in: .whitespacesAndNewlines)
         let bare = trimmed.hasPrefix("'") ? String(trimmed.dropFirst()) : trimmed

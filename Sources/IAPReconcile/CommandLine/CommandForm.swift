@@ -1,10 +1,10 @@
-/// How a command is written: its operands and options, what it is for, and what becomes of the words behind it.
+/// How a command is written: its operands and options, what it is for, and how its arguments are read.
 struct CommandForm: Sendable {
     let name: String
     let operands: [Argument]
-    /// Whether the last operand may be there several times.
+    /// Whether the last operand may be given several times.
     let takesMore: Bool
-    /// For the help, where a line ends as it does here.
+    /// For the help, with the same line breaks.
     let help: String
     let options: [OptionForm]
     let understand: @Sendable ([String], OptionValues) throws(UsageError) -> Command
@@ -24,21 +24,21 @@ struct CommandForm: Sendable {
 
 /// How an option is written, and what it does.
 struct OptionForm: Sendable {
-    /// Without its hyphens.
+    /// The name without its hyphens.
     let name: String
     /// `nil` for a switch.
     let value: Argument?
     let help: String
     let place: Place
-    /// What is asked where it is missing; `nil` where it may be.
+    /// The question in the message that says that the option is missing; `nil` if it is optional.
     let question: String?
 
-    /// Where the help shows it.
+    /// Where the help shows the option.
     enum Place: Sendable {
         case onItsOwnLine
         /// Beside the command, which does nothing without it.
         case besideTheCommand
-        /// Within the words on another option.
+        /// Within the text of another option.
         case withAnother
     }
 
@@ -52,13 +52,13 @@ struct OptionForm: Sendable {
         self.question = question
     }
 
-    /// As the help shows it, such as `--limit N`.
+    /// The option in the help, such as `--limit N`.
     var label: String { "--\(name)" + (value.map { " \($0.name)" } ?? "") }
 }
 
 /// An operand, or an option's value.
 struct Argument: Sendable {
-    /// As the help calls it, such as `FILE`.
+    /// The name in the help, such as `FILE`.
     let name: String
     let kind: Kind
 

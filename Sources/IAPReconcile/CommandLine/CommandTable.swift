@@ -1,7 +1,7 @@
 import Importing
 import Reconciliation
 
-/// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
+/// Every command and option. The parser, `--help`, the man page's synopsis and the shells' completion follow it.
 enum CommandTable {
     static let commands: [CommandForm] = [
         run, report, history, diff, check, resolve, adopt, take, note, verify, purge, erase, setup, migrate, importFile,
@@ -22,7 +22,7 @@ enum CommandTable {
     /// The option that has a short form, `-h`.
     static let help = "help"
 
-    /// All options by their names, of which each takes a value wherever it may stand, or nowhere.
+    /// All options by their names. Each takes a value in all commands, or in none.
     static let options: [OptionForm] = Dictionary(
         (everywhere + commands.flatMap(\.options)).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }
     ).values.sorted { $0.name < $1.name }

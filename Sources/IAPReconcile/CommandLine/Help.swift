@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `--help` and `--version` say.
+/// The texts of `--help` and `--version`.
 enum Help {
     static let version = "0.1.0"
 
@@ -41,7 +41,7 @@ enum Help {
         \(CommandTable.everywhere.map { line(label($0), indentedBy: 2, $0.help) }.joined(separator: "\n"))
         """
 
-    /// In which the descriptions begin.
+    /// The column in which the descriptions begin.
     private static let column = 25
 
     private static func usage(_ command: CommandForm) -> String {

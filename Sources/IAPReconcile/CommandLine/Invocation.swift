@@ -3,7 +3,7 @@ import Foundation
 import NightlyRun
 import Reconciliation
 
-/// A command line, understood.
+/// A parsed command line.
 struct Invocation: Sendable {
     static let defaultConfiguration = "/etc/iap-reconcile/iap-reconcile.conf"
 
@@ -13,11 +13,11 @@ struct Invocation: Sendable {
     var verbosity: Verbosity
 }
 
-/// What is to be done.
+/// What the program should do.
 enum Command: Sendable {
     case run(RunOptions, reportDirectory: String?)
     case report(run: Int64?, reportDirectory: String?)
-    /// Makes the configuration that it is given.
+    /// Creates the configuration file that `--config` names.
     case setup(SetupOptions)
     case migrate(isPrintOnly: Bool, isRehearsal: Bool)
     case importFile(ImportOptions, refusedFile: String?)
@@ -25,7 +25,7 @@ enum Command: Sendable {
     case sales(files: [String], refusedFile: String?)
     /// `-` among the files is standard input.
     case notices(files: [String])
-    /// With a test message by mail and webhook, where it is telling.
+    /// With a test message by mail and webhook, if it is notifying.
     case doctor(isNotifying: Bool, asJSON: Bool)
     case statement(StatementOptions)
     case suggestProducts
@@ -36,7 +36,7 @@ enum Command: Sendable {
     case note(DeskSubject, text: String, by: String)
     case resolveFile(DecisionOptions)
     case history(days: Int, asJSON: Bool)
-    /// By the numbers of two runs.
+    /// The two runs are given by their numbers.
     case diff(from: Int64, to: Int64, asJSON: Bool)
     case verify(asJSON: Bool, since: String?)
     case purge(isDryRun: Bool)
@@ -45,11 +45,11 @@ enum Command: Sendable {
     case inspect(files: [String], trustRoot: String?)
     /// Needs no configuration.
     case completion(Shell)
-    /// Of one command, or of all.
+    /// For one command, or for all.
     case help(CommandForm?)
     case version
 
-    /// Whether what it prints is its result: that of a run lies in the report's folder.
+    /// Whether its output is its result; the result of a run is in the report's folder.
     var isResultPrinted: Bool {
         switch self {
         case .run, .report: false
@@ -58,12 +58,12 @@ enum Command: Sendable {
     }
 }
 
-/// How log lines are written.
+/// The format of log lines.
 enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
 
-/// How much is said on standard error.
+/// How much is written to standard error.
 enum Verbosity: Sendable {
     /// Warnings and errors, and no progress.
     case quiet
@@ -73,7 +73,7 @@ enum Verbosity: Sendable {
 }
 
 extension Invocation {
-    /// Understands the arguments behind the program's name.
+    /// Parses the arguments after the program's name.
     init(arguments: [String]) throws(UsageError) {
         let parsed = try LongOptions.parse(arguments, knowing: CommandTable.options)
         let options = OptionValues(parsed.options)

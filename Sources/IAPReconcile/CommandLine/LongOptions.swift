@@ -2,20 +2,20 @@
 @preconcurrency import Glibc
 import Synchronization
 
-/// What a command line holds: its options, and its operands in their order.
+/// The content of a command line: its options, and its operands in order.
 struct ParsedArguments {
     var options: [String: String] = [:]
     var operands: [String] = []
 }
 
-/// `getopt_long`, which keeps its state in global variables: one command line is parsed at a time.
+/// Parses with `getopt_long`, which keeps its state in global variables: one command line at a time.
 enum LongOptions {
     private static let turn = Mutex(())
     /// Above every character, so that it can't be taken for a short option.
     private static let firstValue: Int32 = 1000
 
-    /// Parses the arguments behind the program's name. A switch's value is empty; of an option given twice the last
-    /// counts.
+    /// Parses the arguments after the program's name. A switch's value is empty; if an option is given twice, the last
+    /// one counts.
     static func parse(_ arguments: [String], knowing options: [OptionForm]) throws(UsageError) -> ParsedArguments {
         let result = turn.withLock { _ in
             withCStrings(["iap-reconcile"] + arguments) { argv in
@@ -37,7 +37,7 @@ enum LongOptions {
                 name: known.0, has_arg: known.1.value == nil ? 0 : 1, flag: nil, val: firstValue + Int32(index))
         }
         var parsed = ParsedArguments()
-        // Zero makes glibc start over, with the messages left to us.
+        // Zero makes glibc start over, and leaves the messages to us.
         optind = 0
         opterr = 0
         while true {
@@ -76,7 +76,7 @@ enum LongOptions {
             "unknown option \(name)\(NearestName.suggestion(for: name, in: options.map { "--\($0.name)" }))")
     }
 
-    /// Lends the strings as C strings, followed by a null pointer.
+    /// Passes the strings as C strings, followed by a null pointer.
     private static func withCStrings<Value>(
         _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
     ) -> Value {

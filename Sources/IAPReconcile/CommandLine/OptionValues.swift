@@ -1,6 +1,6 @@
 import Foundation
 
-/// The values of a command line's options, read as what they should be.
+/// The values of a command line's options, read as their types.
 struct OptionValues {
     private let values: [String: String]
 
@@ -10,7 +10,7 @@ struct OptionValues {
 
     func has(_ name: String) -> Bool { values[name] != nil }
 
-    /// The most bytes that the database takes of what a person writes: see `iap.require_text`.
+    /// The most bytes of a person's text that the database takes: see `iap.require_text`.
     private static let longest = ["note": 10_000, "by": 1_000, "user": 1_000, "order": 1_000]
 
     /// A text that may not be blank.
@@ -23,7 +23,7 @@ struct OptionValues {
         return text
     }
 
-    /// A text that must be there; where it is missing, its question is asked.
+    /// A text that must be given; if it is missing, the error asks the option's question.
     func needed(_ option: OptionForm) throws(UsageError) -> String {
         if let text = try text(option.name) { return text }
         throw UsageError("\(option.label) is missing" + (option.question.map { ": \($0)" } ?? ""))
@@ -38,7 +38,7 @@ struct OptionValues {
         return number
     }
 
-    /// A moment as ISO 8601 writes it, with its time zone.
+    /// A moment in ISO 8601, with its time zone.
     func moment(_ name: String) throws(UsageError) -> Date? {
         guard let text = values[name] else { return nil }
         guard let moment = Moment.parse(text) else {

@@ -5,10 +5,10 @@ import Reconciliation
 import Reporting
 
 extension CommandRunner {
-    /// Says everything that is known about an id, the verdict last. Ends with 0 where anything is.
+    /// Says everything that is known about an id, the verdict last. Ends with 0 if anything is known.
     func check(_ id: String, asJSON: Bool) async throws -> ExitCode {
         let enquiry = try await supportDesk.check(id) {
-            // Only now: who asks about a purchase that the ledger knows needs no key of Apple's.
+            // Only now, as a purchase that the ledger knows can be checked without a key of Apple's.
             try Configuration.read(invocation.configuration, secrets: .ofThisProcess).settings
         }
         StandardOutput.write(
@@ -20,7 +20,7 @@ extension CommandRunner {
         return DeskVerdict(of: enquiry).isOfNothing ? .dataError : .done
     }
 
-    /// Ends a case, or opens it again. What is not changed ends with 65 and says why.
+    /// Ends a case, or opens it again. If nothing is changed, ends with 65 and says why.
     func resolve(_ resolution: Resolution) async throws -> ExitCode {
         let outcome = try await supportDesk.carryOut(resolution)
         guard outcome == .done else {
@@ -33,7 +33,7 @@ extension CommandRunner {
 
     var supportDesk: SupportDesk { SupportDesk(settings: supportSettings) }
 
-    /// As the support desk reaches the database.
+    /// The settings with the support desk's way to the database.
     var supportSettings: JobSettings {
         var settings = configuration.settings
         settings.database = configuration.supportDatabase ?? settings.database

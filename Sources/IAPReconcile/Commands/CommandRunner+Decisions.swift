@@ -6,7 +6,7 @@ import Reconciliation
 import Reporting
 
 extension CommandRunner {
-    /// Reads back what was decided in a report's spreadsheet. Ends with 65 where a line was refused.
+    /// Reads back the decisions in a report's spreadsheet. Ends with 65 if a line was refused.
     func resolveFile(_ options: DecisionOptions) async throws -> ExitCode {
         let stop = StopSignal()
         let signals = await Signals(stop)
@@ -32,7 +32,7 @@ extension CommandRunner {
 }
 
 extension DecisionForm {
-    /// As the reports of this program have them.
+    /// The form of decisions in this program's reports.
     static let ofReports = DecisionForm(
         vocabulary: ReportLanguage.decisionVocabulary, line: { CSV.line($0) })
 }

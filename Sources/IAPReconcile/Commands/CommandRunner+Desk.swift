@@ -4,9 +4,9 @@ import Job
 import Reconciliation
 import Reporting
 
-/// What the support desk says of a case without ending it.
+/// What the support desk can do about a case without ending it.
 extension CommandRunner {
-    /// Takes what Apple knows and no receipt brought into the ledger. Ends with 65 where none of it is owed.
+    /// Takes into the ledger what Apple knows and no receipt brought. Ends with 65 if none of it is owed.
     func adopt(_ adoption: Adoption) async throws -> ExitCode {
         let results = try await supportDesk.adopt(adoption) { configuration.settings }
         for result in results {
@@ -26,7 +26,7 @@ extension CommandRunner {
         }
     }
 
-    /// Says that somebody is on a case. Ends with 65 where another is, or no case is open.
+    /// Notes that somebody is working on a case. Ends with 65 if somebody else is, or no case is open.
     func take(_ subject: DeskSubject, by who: String, isFreeing: Bool) async throws -> ExitCode {
         let id = subject.transactionID
         switch try await supportDesk.take(subject, by: who, isFreeing: isFreeing) {
@@ -45,7 +45,7 @@ extension CommandRunner {
         }
     }
 
-    /// Writes a comment on a transaction. Ends with 65 where nobody knows it.
+    /// Writes a comment on a transaction. Ends with 65 if nobody knows it.
     func comment(on subject: DeskSubject, _ text: String, by who: String) async throws -> ExitCode {
         let id = subject.transactionID
         switch try await supportDesk.comment(on: subject, text, by: who) {

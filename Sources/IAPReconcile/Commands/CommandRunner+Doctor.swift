@@ -7,7 +7,7 @@ import Reporting
 import Verification
 
 extension CommandRunner {
-    /// Examines what a run relies on; what is wrong ends with the code for a configuration that must be mended.
+    /// Examines what a run relies on. If something is wrong, ends with the code for a configuration to be corrected.
     func doctor(isNotifying: Bool, asJSON: Bool) async -> ExitCode {
         let doctor = Doctor(
             settings: configuration.settings, supportDatabase: configuration.supportDatabase,

@@ -4,7 +4,7 @@ import Reconciliation
 import Reporting
 
 extension CommandRunner {
-    /// Prints the runs of some days, with what they found.
+    /// Prints the runs of the last days, with what they found.
     func history(days: Int, asJSON: Bool) async throws -> ExitCode {
         let runs = try await PastRuns(settings: supportSettings).list(days: days)
         let text = HistoryText(timeZone: configuration.settings.timeZone)

@@ -5,7 +5,7 @@ import Job
 import Reconciliation
 
 extension CommandRunner {
-    /// Takes over a file of a company's own history, and says what became of its lines.
+    /// Imports a file of a company's own history, and says what became of its lines.
     func importFile(_ options: ImportOptions, refusedFile: String?) async throws -> ExitCode {
         let stop = StopSignal()
         let signals = await Signals(stop)
@@ -25,7 +25,7 @@ extension CommandRunner {
     }
 }
 
-/// What an import came to, in words.
+/// The result of an import, in words.
 enum ImportText {
     static func summary(_ summary: ImportSummary, of options: ImportOptions) -> String {
         var rows = [
@@ -45,7 +45,7 @@ enum ImportText {
         return "\(options.kind.rawValue) from \(options.file)\n" + table.joined() + apps(summary)
     }
 
-    /// Which apps the lines are of, by which a bundle id that is written otherwise shows.
+    /// Which apps the lines are of, which shows a bundle id that is written differently.
     private static func apps(_ summary: ImportSummary) -> String {
         let apps = summary.linesByApp.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         guard !apps.isEmpty else { return "" }
@@ -53,7 +53,7 @@ enum ImportText {
         return "apps: \(named.joined(separator: ", "))\(apps.count > named.count ? ", …" : "")\n"
     }
 
-    /// Why a file can't be imported, and what to do: where a column is unknown, the one that was meant.
+    /// Why a file can't be imported, and what to do; for an unknown column, the one that was meant.
     static func text(_ error: ImportError) -> String {
         guard case .badColumns(let file, .unknownColumn(let column, let kind, let known)) = error else {
             return error.description

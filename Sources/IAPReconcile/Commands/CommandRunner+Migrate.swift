@@ -4,7 +4,7 @@ import Job
 import Reconciliation
 
 extension CommandRunner {
-    /// Brings the schema up to date, or shows the SQL that would.
+    /// Brings the schema up to date, or shows the SQL that would do it.
     func migrate(isPrintOnly: Bool, isRehearsal: Bool) async throws -> ExitCode {
         let database = configuration.ownerDatabase ?? configuration.settings.database
         if isPrintOnly {

@@ -5,7 +5,7 @@ import Reconciliation
 import Reporting
 
 extension CommandRunner {
-    /// Prints the rows that the table `products` lacks, to be filled in and imported; beside them what was seen.
+    /// Prints the rows that the table `products` lacks, to be filled in and imported, and what was seen of each.
     func suggestProducts() async throws -> ExitCode {
         let products = try await SuggestedProducts(settings: configuration.settings).find()
         StandardOutput.write(ProductsText.rows(products))
@@ -14,9 +14,9 @@ extension CommandRunner {
     }
 }
 
-/// What `products` says.
+/// The output of `products`.
 enum ProductsText {
-    /// As `import products` takes them.
+    /// The rows in the form that `import products` takes.
     static func rows(_ products: [UnpricedProduct]) -> String {
         let header = ["bundle_id", "product_id", "type", "name", "list_price_milliunits", "currency"]
         let rows = products.map { product in

@@ -4,7 +4,7 @@ import Job
 import Reconciliation
 
 extension CommandRunner {
-    /// Takes away what need not be kept any longer, and says how much.
+    /// Removes what need not be kept any longer, and says how much.
     func purge(isDryRun: Bool) async throws -> ExitCode {
         let stop = StopSignal()
         let signals = await Signals(stop)
@@ -16,7 +16,7 @@ extension CommandRunner {
         return .tryLater
     }
 
-    /// Erases a user. Where something is open and that is not allowed, or the user is not known, it ends with 65.
+    /// Erases a user. Ends with 65 if business is open and that is not allowed, or if the user is unknown.
     func erase(_ erasure: Erasure) async throws -> ExitCode {
         var settings = configuration.settings
         settings.database = configuration.privacyDatabase ?? settings.database
@@ -42,7 +42,7 @@ extension CommandRunner {
     }
 }
 
-/// What was taken away, in words.
+/// What was removed, in words.
 enum RetentionText {
     static func text(_ purged: Purged, isDryRun: Bool) -> String {
         let done = isDryRun ? "would be purged" : "purged"
@@ -51,7 +51,7 @@ enum RetentionText {
             + (purged.notices == 0 ? "" : "notifications \(done): \(purged.notices)\n")
     }
 
-    /// - Parameter pseudonym: Nothing where it was only tried.
+    /// - Parameter pseudonym: `nil` for a dry run.
     static func text(pseudonym: String?, rows: [ErasureOutcome.Rows], open: OpenBusiness) -> String {
         let head = pseudonym.map { "The user is erased, and called \($0) from now on." } ?? "The user would be erased."
         let tables = rows.filter { $0.count > 0 }.map { "  \($0.table): \($0.count)" }

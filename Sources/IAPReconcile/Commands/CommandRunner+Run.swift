@@ -5,7 +5,7 @@ import Reconciliation
 import Reporting
 
 extension CommandRunner {
-    /// The nightly job, from the inbox to the report, and telling of it. A dry run tells nobody.
+    /// Runs the nightly job, from the inbox to the report and the notifications. A dry run notifies nobody.
     func run(_ options: RunOptions, reportDirectory: String?) async throws -> ExitCode {
         let stop = StopSignal()
         let signals = await Signals(stop)
@@ -25,8 +25,8 @@ extension CommandRunner {
         }
     }
 
-    /// A secret that can't be read, such as one that root has put in the old one's place, keeps a run from beginning: who is
-    /// to be told of runs is told of that, too. Nobody is where the configuration itself can't be understood.
+    /// Tells of a run that can't begin because a secret can't be read, for example a new one that only root can read.
+    /// Nobody is told if the configuration itself can't be understood.
     static func tell(ofRefused error: ConfigurationError, _ invocation: Invocation) async {
         guard case .run(let options, _) = invocation.command, !options.isDryRun,
             let configuration = try? Configuration.read(

@@ -4,7 +4,7 @@ import Job
 import Reconciliation
 
 extension CommandRunner {
-    /// Reads sales reports, and prints what was sold and not seen. Ends with 0 whatever the difference is.
+    /// Reads sales reports, and prints what was sold but not seen. Ends with 0 whatever the difference is.
     func readSales(_ files: [String], refusedFile: String?) async throws -> ExitCode {
         let stop = StopSignal()
         let signals = await Signals(stop)

@@ -4,7 +4,7 @@ import Reconciliation
 import Reporting
 
 extension CommandRunner {
-    /// Prints finance's statement of a month.
+    /// Prints finance's statement for a month.
     func statement(_ options: StatementOptions) async throws -> ExitCode {
         let statement = try await StatementDesk(settings: configuration.settings).statement(
             of: options.first, asOf: options.asOf, app: options.app)
@@ -16,7 +16,7 @@ extension CommandRunner {
         return .done
     }
 
-    /// By a file of its own, for a spreadsheet is written back and forth.
+    /// Writes it to a temporary file first, as a spreadsheet is not written from start to end.
     private func printSpreadsheet(of statement: Statement) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "iap-reconcile-\(UUID().uuidString).xlsx")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -25,7 +25,7 @@ extension CommandRunner {
     }
 }
 
-/// Of which month a statement is printed, and how.
+/// The month of a statement, and its format.
 struct StatementOptions: Sendable {
     /// The first day of the month.
     var first: CalendarDay

@@ -4,7 +4,7 @@ import Reconciliation
 import Reporting
 
 extension CommandRunner {
-    /// Looks at what must always hold of the tables; what does not ends with the code of an internal error.
+    /// Checks what must always hold of the tables. If anything does not, ends with the code of an internal error.
     func verify(asJSON: Bool, since end: String?) async throws -> ExitCode {
         var findings: [IntegrityFinding] = []
         let (trail, isContinued) = try await IntegrityAudit(settings: configuration.settings).verify(since: end) {
@@ -20,7 +20,7 @@ extension CommandRunner {
     }
 }
 
-/// What `verify` says.
+/// The output of `verify`.
 enum VerificationText {
     static func line(_ finding: IntegrityFinding) -> String {
         guard !finding.isFine else { return "fine   \(finding.check.text)\n" }
@@ -29,9 +29,9 @@ enum VerificationText {
             + "       \(Printable.line(finding.examples.joined(separator: ", ")))\(more)\n"
     }
 
-    /// - Parameter isContinued: whether the trail continues the end that was asked about; `nil` where none was.
+    /// - Parameter isContinued: whether the trail continues the end that was given; `nil` if none was.
     static func summary(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) -> String {
-        // An end that was kept is one check more.
+        // A given trail end is one more check.
         let checks = findings.map(\.isFine) + (isContinued.map { [$0] } ?? [])
         let wrong = checks.count { !$0 }
         let end = trail.end.isEmpty ? "" : ", its end \(trail.end)"
@@ -67,7 +67,7 @@ private struct VerificationReport: Encodable {
     struct Trail: Encodable {
         let entries: Int
         let end: String
-        /// Whether it continues the end that was asked about.
+        /// Whether it continues the end that was given.
         let continuesSince: Bool?
     }
 

@@ -3,7 +3,7 @@ import Foundation
 import Reconciliation
 import Reporting
 
-/// The command `inspect`, which needs no configuration: it looks into files and prints a line of JSON for each.
+/// The command `inspect`, which needs no configuration. It inspects files and prints a line of JSON for each.
 struct Inspecting {
     /// `-` is standard input.
     let files: [String]
@@ -38,7 +38,7 @@ struct Inspecting {
         }
     }
 
-    /// A little more than any receipt may have is read, so that a larger file is seen to be one.
+    /// Reads a little more than any receipt may have, so that a larger file is recognised.
     private static func contents(of file: String) throws(UnusableFile) -> Data {
         let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(file) }
@@ -61,7 +61,7 @@ struct Inspecting {
     }
 }
 
-/// A file that the command line names and that is of no use.
+/// A file of the command line that can't be used.
 struct UnusableFile: ForeseenError {
     let description: String
     let exitCode = ExitCode.dataError

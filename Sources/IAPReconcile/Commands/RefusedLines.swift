@@ -5,20 +5,20 @@ import Job
 import Reconciliation
 import Reporting
 
-/// The account of lines that were not taken: a CSV file where one is named, otherwise the first of them in the log.
+/// The account of lines that were not taken: in a CSV file if one is named, otherwise the first of them in the log.
 struct RefusedLines {
     private let file: String?
     private let handle: FileHandle?
     private let log: @Sendable (LogEntry) -> Void
     private var count = 0
     private var isBegun = false
-    /// Without a file, so many are named; the others are only counted.
+    /// How many lines the log names if there is no file; the others are only counted.
     private static let named = 20
 
-    /// Opens the file and leaves what it holds: it is begun anew by the first line that is refused, or in the end. An
-    /// import that is started again tells of every line again.
+    /// Opens the file and leaves its content until the first line is refused, or the end; then it is written anew. An
+    /// import that is started again lists every refused line again.
     ///
-    /// - Parameter inputs: what is read meanwhile, none of which it may be; `-` is standard input.
+    /// - Parameter inputs: the files that are read, which it must not be one of; `-` is standard input.
     init(
         file: String?, inputs: [String], log: @escaping @Sendable (LogEntry) -> Void
     ) throws(UnwritableFile) {
@@ -55,7 +55,7 @@ struct RefusedLines {
         }
     }
 
-    /// Says how many were not named, or that the file's account is complete.
+    /// Says how many lines were not named, or that the file's account is complete.
     mutating func finish() throws(UnwritableFile) {
         if !isBegun { try write("") }
         guard handle == nil, count > Self.named else { return }
@@ -71,7 +71,7 @@ struct RefusedLines {
     }
 }
 
-/// A file that the command line names and that can't be written.
+/// A file of the command line that can't be written.
 struct UnwritableFile: ForeseenError {
     let description: String
     let exitCode = ExitCode.noPermission

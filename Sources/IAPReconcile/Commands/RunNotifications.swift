@@ -5,14 +5,14 @@ import Reconciliation
 import Reporting
 import Synchronization
 
-/// Notes what becomes known of a run while it goes on, and tells those whom the configuration names. Who could not be
-/// told is logged and printed; nothing of it decides how the run ends.
+/// Notes what becomes known of a run while it goes on, and tells those whom the configuration names. Failures are
+/// logged and printed; they never decide how the run ends.
 final class RunNotifications: Sendable {
     private struct Notes {
         var runID: Int64?
         var findings: RunReport?
         var report: WrittenReport?
-        /// NotificationResult of the run's beginning.
+        /// The results of telling that the run begins.
         var begun: [NotificationResult] = []
     }
 
@@ -28,7 +28,7 @@ final class RunNotifications: Sendable {
         self.console = console
     }
 
-    /// Every entry of a run names it, also where the run ends before it has anything else to tell.
+    /// Notes the run's id, which every entry names, so that it is known even if the run ends early.
     func note(_ entry: LogEntry) {
         guard let runID = entry.runID else { return }
         notes.withLock { $0.runID = runID }
@@ -79,7 +79,7 @@ final class RunNotifications: Sendable {
         }
     }
 
-    /// In the columns of the summary, below which it stands.
+    /// The lines to follow the summary, with its columns.
     static func text(_ begun: [NotificationResult], _ ended: [NotificationResult]) -> String {
         let ways = ended.filter { $0.failure == nil }.map(\.way.rawValue)
         let failures =
@@ -90,7 +90,7 @@ final class RunNotifications: Sendable {
             .joined()
     }
 
-    /// Where browsers find the page of the report in that folder.
+    /// The URL of the report's page in that folder.
     static func page(of folder: String, below address: String) -> String {
         let base = address.hasSuffix("/") ? String(address.dropLast()) : address
         return "\(base)/\(URL(filePath: folder).lastPathComponent)/index.html"

@@ -4,7 +4,7 @@ import Intake
 import Reconciliation
 import Reporting
 
-/// What the reading of sales reports came to, in words.
+/// The result of reading sales reports, in words.
 enum SalesText {
     static func text(_ result: SalesResult) -> String {
         var text = TextTable(
@@ -64,7 +64,7 @@ enum SalesText {
 }
 
 extension RefusedLine {
-    /// The same, with its file in the text.
+    /// The same line, with its file in the text.
     func naming(_ file: String) -> RefusedLine {
         RefusedLine(line: line, reason: reason, id: id, text: "\(file): \(text)")
     }

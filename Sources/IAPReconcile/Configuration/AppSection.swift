@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 import Verification
 
-/// A section `[app BUNDLE]` while it is read.
+/// A section `[app BUNDLE]` while it is being read.
 struct AppSection {
     let bundleID: BundleID
     var environment = Environment.production
@@ -29,7 +29,7 @@ struct AppSection {
         self.bundleID = bundleID
     }
 
-    /// - Throws: what is wrong with the keys together, in a sentence.
+    /// - Throws: what is wrong with the combination of keys, in a sentence.
     func settings() throws(Incomplete) -> AppSettings {
         var app = App(
             bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since,
@@ -39,7 +39,7 @@ struct AppSection {
         var settings = AppSettings(
             app: app, sharedSecret: secret?.value, verification: verification, serverAPI: try serverAPI(),
             allowsXcode: allowsXcode, sku: sku)
-        // A receipt is verified as a whole, where the App Store Server API tells only what has changed.
+        // Less often by receipts, which are verified as a whole; the App Store Server API tells only what has changed.
         let usual: TimeInterval = (settings.serverAPI == nil ? 30 : 7) * 86_400
         settings.reasking = reask.map { Reasking(window: $0, interval: reaskEvery ?? usual) }
         return settings
@@ -64,7 +64,7 @@ struct AppSection {
         guard let issuerID, let keyID, let key else {
             throw Incomplete(text: "a key for the App Store Server API also needs \(missing.joined(separator: ", "))")
         }
-        // Left alone where nobody is asked.
+        // Not read if Apple is not asked.
         return key.value.map {
             ServerAPIAccess(issuerID: issuerID, keyID: keyID, key: $0, appAppleID: appAppleID)
         }

@@ -4,24 +4,24 @@ import Notifications
 import Reconciliation
 import Reporting
 
-/// What the configuration file says, parsed and checked.
+/// The content of the configuration file, parsed and checked.
 struct Configuration {
     static let defaultReportDirectory = "/var/lib/iap-reconcile/reports"
 
     var settings = JobSettings(database: "", apps: [])
-    /// The database as the schema's owner reaches it, for `migrate`; `nil` where it is the job's own way.
+    /// How the schema's owner reaches the database, for `migrate`; `nil` if as the job does.
     var ownerDatabase: String?
-    /// The database as the support desk reaches it; `nil` where it is the job's own way.
+    /// How the support desk reaches the database; `nil` if as the job does.
     var supportDatabase: String?
-    /// The database as whoever erases a person's data reaches it; `nil` where it is the job's own way.
+    /// How whoever erases a person's data reaches the database; `nil` if as the job does.
     var privacyDatabase: String?
-    /// The file of services that connection strings name; `nil` for libpq's own.
+    /// The file of the services that connection strings name; `nil` for libpq's own.
     var serviceFile: String?
     var reportDirectory = Self.defaultReportDirectory
     var reportLanguage = ReportLanguage.english
-    /// Where browsers find the report directory; `nil` where they don't.
+    /// The URL of the report directory for browsers; `nil` if there is none.
     var reportAddress: String?
-    /// Where files of decisions lie that the night takes; `nil` for nowhere.
+    /// The folder of decision files for the night to take; `nil` for none.
     var decisionsDirectory: String?
     /// Who is told of a run.
     var telling = NotificationSettings()

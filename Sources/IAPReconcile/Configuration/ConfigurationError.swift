@@ -3,7 +3,7 @@ import Reconciliation
 /// What is wrong with the configuration, and where.
 struct ConfigurationError: ForeseenError, Equatable {
     let file: String
-    /// `nil` where the whole file is meant.
+    /// `nil` if it is about the whole file.
     let line: Int?
     let text: String
 

@@ -3,7 +3,7 @@ import Notifications
 import Reconciliation
 import Verification
 
-/// Takes the lines of a configuration one after the other, and refuses the first that says nothing it knows.
+/// Takes the lines of a configuration one by one, and refuses the first that it doesn't know.
 struct ConfigurationParser {
     private let file: String
     private let isReadableByOthers: Bool
@@ -11,7 +11,7 @@ struct ConfigurationParser {
     private var draft = Draft()
     private var apps: [AppSection] = []
     private var sources: [SourceSection] = []
-    /// Where each section began, and each of its keys stands.
+    /// The lines on which each section begins and each of its keys is.
     private var seen: [[String]: Int] = [:]
 
     init(file: String, isReadableByOthers: Bool, secrets: Secrets) {
@@ -91,7 +91,7 @@ struct ConfigurationParser {
             throw error(entry.line, "an app's section names its bundle id, such as [app com.example.game]")
         }
         try once(["app", bundleID.text], "the app \(bundleID)", at: entry.line)
-        // Apple has no two such apps: one of them is written wrong, and would be looked at for nothing.
+        // Apple has no two such apps: one of them is misspelt, and would be looked at for nothing.
         let inAnyLetters = ["app in any letters", bundleID.text.lowercased()]
         try once(inAnyLetters, "the app \(bundleID), in other letters,", at: entry.line)
         apps.append(AppSection(bundleID: bundleID))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What must be known of a libpq connection string before libpq sees it.
+/// What must be known of a libpq connection string before libpq reads it.
 enum Conninfo {
     /// Whether it carries a password: `password=` (also `sslpassword=`), or the second half of a URI's user part.
     static func holdsPassword(_ text: String) -> Bool {

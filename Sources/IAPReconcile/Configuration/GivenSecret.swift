@@ -1,10 +1,10 @@
 import Notifications
 import Verification
 
-/// A secret that a section names, and by which key.
+/// A secret that a section names, with the key that names it.
 struct GivenSecret<Value: Sendable>: Sendable {
     let key: String
-    /// `nil` where secrets are left alone, or are read where they can be and this one can't.
+    /// `nil` if secrets are left alone, or if this one can't be read and only readable ones are wanted.
     let value: Value?
 }
 
@@ -17,7 +17,7 @@ extension Setting {
         GivenSecret(key: key, value: try secrets.secret(inCredential: self))
     }
 
-    /// What a webhook is signed with.
+    /// The key that a webhook is signed with.
     func signingKey(in secret: GivenSecret<Secret>) throws(ConfigurationError) -> GivenSecret<SigningKey> {
         guard let value = secret.value else { return GivenSecret(key: key, value: nil) }
         guard let signingKey = SigningKey(value.plainText) else {

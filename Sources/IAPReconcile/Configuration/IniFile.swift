@@ -1,7 +1,7 @@
 import CINIH
 import Foundation
 
-/// One line of a configuration that says something.
+/// One line of a configuration that is not blank or a comment.
 struct IniEntry: Equatable {
     enum Content: Equatable {
         case section
@@ -14,7 +14,7 @@ struct IniEntry: Equatable {
     let line: Int
 }
 
-/// A configuration file, taken apart by inih into what each line says.
+/// Splits a configuration file, with inih, into the content of each line.
 enum IniFile {
     static func entries(of text: String, file: String) throws(ConfigurationError) -> [IniEntry] {
         let reading = IniReading(text)
@@ -40,15 +40,15 @@ enum IniFile {
     }
 }
 
-/// Hands a text to inih line by line, since inih tells neither the line of a setting nor a section without settings,
+/// Passes a text to inih line by line, since inih reports neither the line of a setting nor a section without settings,
 /// and cuts a section's name at 49 bytes.
 private final class IniReading {
     private let lines: [Substring]
     private var next = 0
     private var section = ""
-    /// Whether a marker line is handed next: a setting without a name, which stands for the section's beginning.
+    /// Whether a marker line is passed next: a setting without a name, which stands for the section's beginning.
     private var owesMarker = false
-    /// The number in the file of each line handed over.
+    /// The number in the file of each line that was passed.
     private var origins: [Int] = []
     private(set) var entries: [IniEntry] = []
     private(set) var tooLongLine: Int?
@@ -68,7 +68,7 @@ private final class IniReading {
 
     func nextLine(into buffer: UnsafeMutablePointer<CChar>?, size: Int) -> UnsafeMutablePointer<CChar>? {
         guard let buffer, let line = takeLine() else { return nil }
-        // inih keeps room for the line's end and the terminator.
+        // inih reserves space for the line's end and the terminator.
         longest = size - 3
         guard line.utf8.count <= longest else {
             tooLongLine = next
@@ -88,8 +88,8 @@ private final class IniReading {
         return 1
     }
 
-    /// Without its indentation, which inih would take for the continuation of the line before; of a comment, nothing,
-    /// so that it may have any length.
+    /// Takes a line without its indentation, by which inih would take it for a continuation of the previous one. A
+    /// comment is emptied, so that it may have any length.
     private func takeLine() -> String? {
         if owesMarker {
             owesMarker = false

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A regular file that the configuration is, or names, opened for reading.
+/// A regular file, opened for reading: the configuration, or one that it names.
 ///
-/// It is opened before it is looked at, so that the file looked at is the file read; and without waiting, for a pipe
+/// It is opened before it is examined, so that the file examined is the file read, and without blocking, for a pipe
 /// would keep the job waiting.
 struct RegularFile {
     /// Its permission bits.
     let permissions: mode_t
     private let handle: FileHandle
 
-    /// Why a file can't be read, as the end of a sentence about it.
+    /// Why a file can't be read, a phrase to end a sentence about it.
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
@@ -25,9 +25,9 @@ struct RegularFile {
         permissions = status.st_mode & 0o777
     }
 
-    /// What it holds.
+    /// Returns its content.
     ///
-    /// - Parameter longest: bytes, beyond which nothing is read.
+    /// - Parameter longest: the most bytes that are read.
     func read(upTo longest: Int? = nil) throws(Problem) -> Data {
         do {
             return try (longest.map(handle.read(upToCount:)) ?? handle.readToEnd()) ?? Data()

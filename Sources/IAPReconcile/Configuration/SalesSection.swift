@@ -1,6 +1,6 @@
 import Verification
 
-/// The section `[sales]` while it is read: by what Apple's sales reports are fetched.
+/// The section `[sales]` while it is being read: the access to Apple's sales reports.
 struct SalesSection {
     static let name = "sales"
 
@@ -14,7 +14,7 @@ struct SalesSection {
         let missing: [String]
     }
 
-    /// `nil` where the key is left alone, since nobody is asked.
+    /// `nil` if the key is left alone, since Apple is not asked.
     func settings() throws(Incomplete) -> SalesAccess? {
         let missing = [
             vendorNumber == nil ? "vendor_number" : nil, issuerID == nil ? "issuer_id" : nil,

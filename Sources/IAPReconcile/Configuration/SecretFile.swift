@@ -1,14 +1,14 @@
 import Foundation
 import Verification
 
-/// Reads a secret from a file of its own, and refuses one that others may read, as ssh does.
+/// Reads a secret from its own file, and refuses one that others may read, as ssh does.
 enum SecretFile {
     static func read(_ setting: Setting) throws(ConfigurationError) -> Secret {
         try read(try setting.nonEmpty(), forbidden: 0o077, setting)
     }
 
-    /// A credential that systemd's `LoadCredential=` laid into the service's own folder. Group bits say nothing
-    /// there: they show the mask of the access list by which systemd lets the service's user in.
+    /// Reads a credential that systemd's `LoadCredential=` put into the service's own folder. Group bits say nothing
+    /// there: they show the mask of the access list through which systemd admits the service's user.
     static func readCredential(_ setting: Setting, in folder: String?) throws(ConfigurationError) -> Secret {
         let name = try setting.nonEmpty()
         let keyForFiles = setting.key.replacing("_credential", with: "_file")

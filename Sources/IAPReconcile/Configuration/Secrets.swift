@@ -1,25 +1,26 @@
 import Foundation
 import Verification
 
-/// What becomes of the secrets that a configuration names.
+/// What to do with the secrets that a configuration names.
 enum Secrets: Hashable {
-    /// They are read, for a command that asks Apple; `credentials` is the folder of systemd's credentials,
+    /// Read them, for a command that asks Apple; `credentials` is the folder of systemd's credentials,
     /// `$CREDENTIALS_DIRECTORY`.
     case read(credentials: String?)
-    /// They are read as far as that can be done, for telling of a run that a secret keeps from beginning.
+    /// Read those that can be read, to tell of a run that a secret keeps from beginning.
     case whereReadable(credentials: String?)
-    /// They stay where they are: whoever only changes the schema or writes a report again need not be let near them.
+    /// Leave them where they are: a command that only changes the schema or writes a report again need not get near
+    /// them.
     case leftAlone
 
-    /// They are read, with the credentials that this process was started with.
+    /// Reads them, with the credentials that this process was started with.
     static var ofThisProcess: Secrets { .read(credentials: credentials) }
 
-    /// The same, as far as that can be done.
+    /// Reads those that can be read, with the same credentials.
     static var ofThisProcessWhereReadable: Secrets { .whereReadable(credentials: credentials) }
 
     private static var credentials: String? { ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"] }
 
-    /// Whether one of no use is as good as none.
+    /// Whether an unusable secret counts as missing.
     var isLenient: Bool {
         if case .whereReadable = self { true } else { false }
     }

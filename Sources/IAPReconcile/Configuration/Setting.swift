@@ -3,14 +3,14 @@ import Importing
 import Job
 import Reconciliation
 
-/// One setting as it was written, read as what it should be. Errors name its line and never its value where that
-/// may be a secret.
+/// One setting as it was written, read as its type. Errors name its line, and never its value if that may be a
+/// secret.
 struct Setting {
     let file: String
     let line: Int
     let key: String
     let text: String
-    /// Whether others than the job's user may read the file.
+    /// Whether users other than the job's may read the file.
     let isReadableByOthers: Bool
     let secrets: Secrets
 
@@ -18,7 +18,7 @@ struct Setting {
         ConfigurationError(file: file, line: line, text: text)
     }
 
-    /// Storefronts by Apple's names of three capital letters, with spaces or commas between them.
+    /// Storefronts by Apple's names of three capital letters, separated by spaces or commas.
     func storefronts() throws(ConfigurationError) -> Set<String> {
         let names = text.split { $0 == " " || $0 == "," }.map(String.init)
         guard !names.isEmpty, names.allSatisfy({ $0.count == 3 && $0.allSatisfy { ("A"..."Z").contains($0) } }) else {
@@ -75,7 +75,7 @@ struct Setting {
         return Double(number) * unit
     }
 
-    /// How long something is kept: a day or longer; `nil` for `never` taking it away.
+    /// How long something is kept: a day or longer; `nil` for `never`.
     func keeping() throws(ConfigurationError) -> TimeInterval? {
         if text == "never" { return nil }
         guard let seconds = try? duration(), seconds >= 86_400 else {
@@ -95,17 +95,17 @@ struct Setting {
     /// A time-out above 0, in seconds or with a unit.
     func timeOut() throws(ConfigurationError) -> TimeInterval {
         let seconds = Double(text) == nil ? try duration() : try positive()
-        // As many milliseconds as PostgreSQL and libcurl count.
+        // The limit of PostgreSQL and libcurl, which count milliseconds.
         guard seconds > 0, seconds <= Double(Int32.max / 1000) else {
             throw error("“\(key)” is a time above 0, and below 24 days")
         }
         return seconds
     }
 
-    /// How libpq reaches a database; without a password, where others may read it.
+    /// How libpq reaches a database; without a password if others may read the file.
     func conninfo() throws(ConfigurationError) -> String {
         let conninfo = try nonEmpty()
-        // Which is not shown: it may hold a password.
+        // The error does not show it, as it may hold a password.
         guard JobSettings.isReadable(conninfo: conninfo) else {
             throw error(
                 "“\(key)” is host=… dbname=… user=… or postgresql://user@host/database, with keywords that libpq knows")
@@ -116,7 +116,7 @@ struct Setting {
                 + "~/.pgpass")
     }
 
-    /// How far behind a watermark a pull begins.
+    /// How far before a watermark a pull begins.
     func overlap() throws(ConfigurationError) -> SourceQuery.Overlap {
         if let count = Int64(text), count >= 0 { return .numbers(count) }
         return .time(try duration())
@@ -134,7 +134,7 @@ struct Setting {
         return path
     }
 
-    /// What a text file of up to 1 MiB holds.
+    /// The content of a text file of up to 1 MiB.
     func textOfFile() throws(ConfigurationError) -> String {
         let longest = 1 << 20
         let path = try nonEmpty()
@@ -157,7 +157,7 @@ struct Setting {
         return text
     }
 
-    /// The address of a folder of an HTTP server, below which pages have theirs.
+    /// The URL of a folder on an HTTP server, which holds pages.
     func folderAddress() throws(ConfigurationError) -> String {
         let address = try address()
         guard !address.contains(where: { $0 == "?" || $0 == "#" }) else {
@@ -174,7 +174,7 @@ struct Setting {
     }
 
     func timeZone() throws(ConfigurationError) -> TimeZone {
-        // Foundation takes an abbreviation for one zone of America or Europe, and CST is China's, too.
+        // To Foundation an abbreviation is one zone of America or Europe, but CST is also China's.
         if let first = TimeZone.abbreviationDictionary[text], first != text {
             throw error("“\(text)” may mean several time zones: write \(first), or another such as Asia/Shanghai")
         }

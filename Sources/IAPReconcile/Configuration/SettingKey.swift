@@ -1,10 +1,10 @@
-/// A key that a section may hold: its name, the kind of its value, and where in what the section describes that goes.
+/// A key that a section may hold: its name, the kind of its value, and where the value goes.
 struct SettingKey<Target>: Sendable {
     typealias Place<Value> = any WritableKeyPath<Target, Value> & Sendable
 
     let name: String
     let read: @Sendable (Setting, inout Target) throws(ConfigurationError) -> Void
-    /// Whether it is known only to be refused, with words that say what to write instead.
+    /// Whether it is known only to be refused, with a message that says what to write instead.
     let isRefused: Bool
 
     init<Value>(_ name: String, _ kind: ValueKind<Value>, _ place: Place<Value>) {
@@ -19,7 +19,7 @@ struct SettingKey<Target>: Sendable {
         }
     }
 
-    /// One of several keys that give the same: only one of them may stand in a section.
+    /// One of several keys for the same value, of which a section may have only one.
     init<Value>(
         _ name: String, _ kind: ValueKind<Value>, once place: Place<Value?>,
         else refusal: @escaping @Sendable (Value) -> String

@@ -4,16 +4,16 @@ import Reconciliation
 import Reporting
 import Verification
 
-/// Every section and key that a configuration may hold. Defaults stand where the values go.
+/// Every section and key that a configuration may hold. Defaults are where the values go.
 enum SettingsTable {
-    /// The sections that may stand once.
+    /// The sections that may occur once.
     static let sections: [(name: String, keys: [SettingKey<Draft>])] = [
         ("database", database), ("apple", apple), ("run", run), ("report", report), ("decisions", decisions),
         ("retention", retention), ("sales", sales),
         ("webhook", webhook), ("mail", mail), ("ping", ping), ("metrics", metrics),
     ]
 
-    /// The names of all sections, for whoever misspelt one.
+    /// The names of all sections, to suggest to somebody who misspelt one.
     static let sectionNames = sections.map(\.name) + ["source KIND", "app BUNDLE"]
 
     private static let database: [SettingKey<Draft>] = [
@@ -108,7 +108,7 @@ enum SettingsTable {
         SettingKey("file", .metricsFile, \.telling.metricsFile)
     ]
 
-    /// Of each section `[source KIND]`.
+    /// The keys of each section `[source KIND]`.
     static let source: [SettingKey<SourceSection>] = [
         SettingKey("conninfo", .conninfo, \.conninfo),
         SettingKey("query", .text, once: \.query, else: sameQuery),
@@ -123,7 +123,7 @@ enum SettingsTable {
         "the query was already given; keep query or query_file"
     }
 
-    /// Of each section `[app BUNDLE]`.
+    /// The keys of each section `[app BUNDLE]`.
     static let app: [SettingKey<AppSection>] = [
         SettingKey("environment", .choice(["production": .production, "sandbox": .sandbox]), \.environment),
         SettingKey("verification", .word, \.verification),
@@ -142,7 +142,7 @@ enum SettingsTable {
         SettingKey("grace_non_consumable", .duration, \.graceByType[.nonConsumable]),
         SettingKey("grace_auto_renewable", .duration, \.graceByType[.autoRenewable]),
         SettingKey("grace_non_renewing", .duration, \.graceByType[.nonRenewing]),
-        // A consumable has no time in which it is granted.
+        // A consumable is not granted for a time.
         SettingKey("consumable", .word(but: [.entitlement]), \.delivery[.consumable]),
         SettingKey("non_consumable", .word, \.delivery[.nonConsumable]),
         SettingKey("auto_renewable", .word, \.delivery[.autoRenewable]),
@@ -162,7 +162,7 @@ enum SettingsTable {
     ]
 }
 
-/// What the sections that may stand once say, while they are read.
+/// The content of the sections that may occur once, while they are being read.
 struct Draft {
     var configuration = Configuration()
     var telling = NotificationSections()

@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// A section `[source KIND]` or `[source KIND NAME]` while it is read.
+/// A section `[source KIND]` or `[source KIND NAME]` while it is being read.
 struct SourceSection {
     let name: String
     private let kind: ImportKind
@@ -12,7 +12,7 @@ struct SourceSection {
     var statementTimeout: TimeInterval?
     var folder: String?
 
-    /// - Parameter words: those of the section's head.
+    /// - Parameter words: the words of the section's head.
     init?(words: [String]) {
         guard words.count == 2 || words.count == 3, words[0] == "source", let kind = ImportKind(rawValue: words[1])
         else { return nil }
@@ -20,7 +20,7 @@ struct SourceSection {
         name = words.dropFirst().joined(separator: " ")
     }
 
-    /// - Throws: what is wrong with the keys together, in a sentence.
+    /// - Throws: what is wrong with the combination of keys, in a sentence.
     func settings() throws(Incomplete) -> SourceSettings {
         SourceSettings(name: name, kind: kind, origin: try origin())
     }
@@ -46,7 +46,7 @@ struct SourceSection {
                 statementTimeout: statementTimeout ?? 300))
     }
 
-    /// Keys that are of no use without others, or beside them.
+    /// Keys that are of no use without others, or together with them.
     struct Incomplete: Error {
         let text: String
     }

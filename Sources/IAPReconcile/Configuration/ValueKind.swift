@@ -45,7 +45,7 @@ extension ValueKind<String> {
     static var absolutePath: ValueKind { ValueKind(Setting.absolutePath) }
     static var folder: ValueKind { ValueKind(Setting.folder) }
     static var metricsFile: ValueKind { ValueKind(Setting.metricsFile) }
-    /// What a file of up to 1 MiB holds.
+    /// The content of a file of up to 1 MiB.
     static var textOfFile: ValueKind { ValueKind(Setting.textOfFile) }
 }
 
@@ -53,7 +53,7 @@ extension ValueKind<Int> {
     static func whole(_ range: ClosedRange<Int>) -> ValueKind {
         ValueKind { setting throws(ConfigurationError) in try setting.whole(range) }
     }
-    /// Bytes.
+    /// A number of bytes.
     static var size: ValueKind { ValueKind(Setting.size) }
 }
 
@@ -67,7 +67,7 @@ extension ValueKind<Bool> {
     static var yesOrNo: ValueKind { .choice(["yes": true, "no": false]) }
 }
 
-/// Seconds, and other numbers with fractions.
+/// Kinds of seconds, and of other numbers with fractions.
 extension ValueKind<Double> {
     static var share: ValueKind { ValueKind(Setting.share) }
     static var positive: ValueKind { ValueKind(Setting.positive) }

@@ -3,10 +3,10 @@ import Job
 import Reconciliation
 import Synchronization
 
-/// Standard error as the job uses it: log lines, and on a terminal a progress bar that they don't tear.
+/// Standard error as the job uses it: log lines, and on a terminal a progress bar that they don't break.
 final class Console: Sendable {
     private struct State {
-        /// The bar that stands on the terminal's last line.
+        /// The bar on the terminal's last line.
         var bar: String?
     }
 
@@ -50,7 +50,7 @@ final class Console: Sendable {
         }
     }
 
-    /// Why a command changed nothing: a sentence for people, and a line as the log's for machines.
+    /// Says why a command changed nothing: a sentence for people, a log line for machines.
     func sayUnchanged(_ why: String) {
         let text = "nothing was changed: \(why)"
         switch format {
@@ -59,7 +59,8 @@ final class Console: Sendable {
         }
     }
 
-    /// How long each stage took, where everything is to be told: a table for people, a line a stage for machines.
+    /// Shows how long each stage took, if everything is to be said: a table for people, a line for each stage for
+    /// machines.
     func show(_ stages: [StageTime]) {
         guard least == .debug else { return }
         switch format {
@@ -82,7 +83,7 @@ final class Console: Sendable {
         }
     }
 
-    /// Takes the progress bar away.
+    /// Removes the progress bar.
     func clear() {
         state.withLock { state in
             if state.bar != nil { write(ProgressBar.erase) }

@@ -3,7 +3,7 @@ import Job
 import Reconciliation
 import Reporting
 
-/// A log entry and its moment, as a line.
+/// A log entry with its moment, as a line.
 struct LogLine {
     private let entry: LogEntry
     private let moment: Date
@@ -20,7 +20,7 @@ struct LogLine {
         }
     }
 
-    /// Without line breaks, escape sequences and the like, by which what was logged could pass for another line.
+    /// The line without line breaks, escape sequences and the like, with which logged text could pass for another line.
     private func plain(isColoured: Bool) -> String {
         var words = [Moment.text(moment), level(isColoured: isColoured)]
         if let run = entry.runID { words.append("run=\(run)") }
@@ -42,7 +42,7 @@ struct LogLine {
         return "\u{1B}[\(colour)m\(name)\u{1B}[0m"
     }
 
-    /// One object a line; the entry's own fields stand in `fields`, so that none can take another's place.
+    /// One object on a line; the entry's own fields are in `fields`, so that none can replace another.
     private var json: String {
         struct Line: Encodable {
             let time: String

@@ -1,9 +1,9 @@
 import Foundation
 import Job
 
-/// How far a run has come, on one line of a terminal.
+/// The progress of a run, on one line of a terminal.
 enum ProgressBar {
-    /// Goes back to the line's beginning and empties it.
+    /// Returns to the beginning of the line and clears it.
     static let erase = "\r\u{1B}[K"
     private static let width = 30
 

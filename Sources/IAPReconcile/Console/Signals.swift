@@ -4,22 +4,22 @@ import Job
 import Reconciliation
 import Synchronization
 
-/// Turns SIGTERM, SIGINT and SIGHUP into a stop in good order; another one ends the program at once.
+/// Turns SIGTERM, SIGINT and SIGHUP into an orderly stop; a second signal ends the program at once.
 final class Signals {
-    /// Within this time another signal asks for the same: timeout(1) sends its signal to the program and then to its
-    /// group, and a terminal that is closed and its shell send one each.
+    /// Within this time a further signal counts as the same request: timeout(1) signals the program and then its group,
+    /// and a terminal that is closed and its shell send one each.
     private static let oneRequest = Duration.seconds(1)
 
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when the signals are heard. One that comes before ends the program as it ends any other: Dispatch listens
-    /// on a thread of its own some time after it is told to, and a signal that were ignored until then would be lost.
+    /// Returns once the signals are handled. A signal before that ends the program as usual: Dispatch listens on a
+    /// thread of its own some time after it is told to, and a signal ignored until then would be lost.
     init(_ stop: StopSignal) async {
         // A reader that went away shows as an error of the write.
         signal(SIGPIPE, SIG_IGN)
-        // So does a file that may not grow any more.
+        // So does a file that has reached its size limit.
         signal(SIGXFSZ, SIG_IGN)
-        // A terminal that is closed, or a connection to it that is lost, ends no run without a word.
+        // A closed terminal, or a lost connection to it, must not end a run silently.
         let hangUp = Self.isIgnored(SIGHUP) ? [] : [(SIGHUP, "SIGHUP")]
         let first = Mutex<ContinuousClock.Instant?>(nil)
         sources = ([(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")] + hangUp).map { number, name in
@@ -30,7 +30,7 @@ final class Signals {
                     first = first ?? now
                     return first ?? now
                 }
-                // Nothing is flushed or rolled back: PostgreSQL does that when the connection ends.
+                // Nothing is flushed or rolled back: PostgreSQL rolls back when the connection ends.
                 if now - asked > Self.oneRequest { _exit(ExitCode.tryLater.rawValue) }
                 stop.request("The run was asked to stop (\(name)).")
             }
@@ -44,7 +44,7 @@ final class Signals {
         }
     }
 
-    /// Whoever started the program may have it ignored, as nohup has.
+    /// Whether the program was started with the signal ignored, as nohup does.
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)

@@ -3,8 +3,8 @@ import Reconciliation
 import Synchronization
 
 enum StandardStreams {
-    /// Gives each of standard input, output and error that is closed an empty one. Else the next file that is opened has
-    /// its number, and what is written there as a result would end up in a connection or a report.
+    /// Opens an empty stream for each of standard input, output and error that is closed. Otherwise the next file that
+    /// is opened would get its number, and results would be written to a connection or a report.
     static func openMissing() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
@@ -12,8 +12,8 @@ enum StandardStreams {
     }
 }
 
-/// Results. A reader that went away is no error of the job's; what cannot be written for any other reason, as on a full
-/// disk, is told at the end: a result that was cut off would pass for a whole one.
+/// Standard output, for results. It is no error of the job's if the reader goes away. Any other failure, such as a full
+/// disk, is told at the end: a result that was cut off would pass for a complete one.
 enum StandardOutput {
     private enum State {
         case open, abandoned
@@ -22,14 +22,14 @@ enum StandardOutput {
 
     private static let state = Mutex(State.open)
 
-    /// Why not all of what was written is there; `nil` where all of it is, or nobody reads it any more.
+    /// Why the output is incomplete; `nil` if it is complete, or nobody reads it any more.
     static var failure: OutputError? {
         state.withLock { if case .failed(let why) = $0 { why } else { nil } }
     }
 
     static func write(_ text: String) { write(Data(text.utf8)) }
 
-    /// After a failure nothing is written any more: a result with a hole in it is worse than one that ends early.
+    /// Writes data, but nothing after a failure: a result with a gap is worse than one that ends early.
     static func write(_ data: Data) {
         state.withLock { state in
             guard case .open = state, let number = data.withUnsafeBytes(errorNumber(writing:)) else { return }
@@ -46,7 +46,7 @@ enum StandardOutput {
             if count >= 0 {
                 written += count
             } else if errno == EAGAIN {
-                // Another program that has it open, too, may have told it not to wait.
+                // Another program that has it open may have made it non-blocking.
                 var waiting = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&waiting, 1, -1)
             } else if errno != EINTR {
@@ -57,7 +57,7 @@ enum StandardOutput {
     }
 }
 
-/// What a command prints is not all there.
+/// The output of a command is incomplete.
 struct OutputError: ForeseenError {
     let description: String
     var exitCode: ExitCode { .noPermission }
@@ -69,7 +69,7 @@ struct OutputError: ForeseenError {
     }
 }
 
-/// Logs, progress and complaints.
+/// Standard error, for logs, progress and complaints.
 enum StandardError {
     static func write(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))

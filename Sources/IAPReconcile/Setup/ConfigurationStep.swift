@@ -4,7 +4,7 @@ import Job
 import Reconciliation
 import Verification
 
-/// The configuration: how the database is reached, and the app.
+/// Sets the configuration: how the database is reached, and the app.
 struct ConfigurationStep: SetupStep {
     let name = "configuration"
     let path: String
@@ -14,7 +14,7 @@ struct ConfigurationStep: SetupStep {
     /// The app's section in the example.
     private static let exampleApp = "app com.example.game"
 
-    /// Whether a configuration names an app, beside the one that only shows what may stand there.
+    /// Whether a configuration names an app, other than the one that only serves as an example.
     static func namesApp(_ path: String) -> Bool {
         guard let data = FileManager.default.contents(atPath: path),
             let apps = try? Configuration.read(path, secrets: .leftAlone).settings.apps.map({ "app \($0.app.bundleID)" }
@@ -38,12 +38,12 @@ struct ConfigurationStep: SetupStep {
         try file.write(Data(try edited().text.utf8))
     }
 
-    /// Where the job will write its reports.
+    /// The folder for the job's reports.
     var reportDirectory: String {
         get throws { try Configuration.parse(try edited().text, file: path, secrets: .leftAlone).reportDirectory }
     }
 
-    /// The secrets that the app's section names, laid beside it.
+    /// The secrets that the app's section names, to be put beside it.
     var secrets: [SecretStep] {
         guard let app else { return [] }
         let shared = app.sharedSecretFile.map {

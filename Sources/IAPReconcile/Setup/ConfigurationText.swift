@@ -1,6 +1,6 @@
 import Foundation
 
-/// A configuration's text, in which settings are set and everything else, comments too, stays as it is.
+/// The text of a configuration, in which settings can be set; everything else, comments included, stays as it is.
 struct ConfigurationText: Equatable {
     private var lines: [String]
     /// What was set, as `[section] key = value`.
@@ -12,8 +12,8 @@ struct ConfigurationText: Equatable {
 
     var text: String { lines.joined(separator: "\n") }
 
-    /// Gives a key of a section its value: in the line where it stands, otherwise in the comment that shows it, otherwise at
-    /// the section's end; a section that is not there is added.
+    /// Gives a key of a section its value: on the line where it is, otherwise in the comment that shows it, otherwise
+    /// at the section's end. A missing section is added.
     mutating func set(_ key: String, to value: String, in section: String) {
         let written = "\(key) = \(value)"
         guard let body = body(of: section) else {
@@ -36,7 +36,7 @@ struct ConfigurationText: Equatable {
         changes.append("[\(section)] \(written)")
     }
 
-    /// Makes a section of a name, in place of the one that only shows what may stand there, if that has no settings yet.
+    /// Makes a section with this name, replacing the one that only serves as an example, if that has no settings yet.
     mutating func begin(_ section: String, inPlaceOf example: String) {
         guard body(of: section) == nil else { return }
         if let body = body(of: example), !hasSettings(in: example) {
@@ -48,12 +48,12 @@ struct ConfigurationText: Equatable {
         changes.append("[\(section)]")
     }
 
-    /// Whether the section says anything yet.
+    /// Whether the section has any settings yet.
     func hasSettings(in section: String) -> Bool {
         body(of: section).map { body in body.contains { Self.key(of: lines[$0]) != nil } } ?? false
     }
 
-    /// The lines behind a section's head; `nil` where it is not there.
+    /// The lines after a section's head; `nil` if there is no such section.
     private func body(of section: String) -> Range<Int>? {
         guard let head = lines.firstIndex(where: { Self.section(of: $0) == section }) else { return nil }
         let rest = lines[(head + 1)...]

@@ -3,8 +3,8 @@ import Foundation
 import Reconciliation
 import Reporting
 
-/// The command `setup`: from an empty PostgreSQL to a job that runs. Each step is said before it is done, and what is
-/// there already stays.
+/// The command `setup`: from an empty PostgreSQL to a job that runs. Each step is announced before it is done, and what
+/// is there already stays.
 struct SettingUp {
     private let options: SetupOptions
     private let configuration: String
@@ -16,8 +16,8 @@ struct SettingUp {
         dialog = SetupDialog(isAgreed: options.isAgreed)
     }
 
-    /// Ends with 0 where the job can run, and with the code for a configuration to be mended where the doctor finds what is
-    /// wrong.
+    /// Ends with 0 if the job can run, or with the code for a configuration to be corrected if the doctor finds
+    /// something wrong.
     func perform() async throws -> ExitCode {
         let options = try dialog.completed(options, hasApp: ConfigurationStep.namesApp(configuration))
         let owner = try OwnerAccess(options.database ?? "")
@@ -28,7 +28,7 @@ struct SettingUp {
         ]
         let folders = FoldersStep(
             [try written.reportDirectory] + (isDefault ? ["/var/log/iap-reconcile"] : []), of: options.user)
-        // The login's passwords lie in the configuration's folder.
+        // The login's passwords are in the configuration's folder.
         let folder = FoldersStep(
             [(configuration as NSString).deletingLastPathComponent], of: "root", group: options.user)
         for step in first + [folder, login] + written.secrets + [written, folders] {
@@ -61,7 +61,7 @@ struct SettingUp {
         }
     }
 
-    /// Says what a step would do, asks, and does it; gives false where it shall not be done.
+    /// Says what a step would do, asks, and does it; returns false if the answer is no.
     private func take(_ step: any SetupStep) async throws -> Bool {
         let lines = try await step.missing()
         let name = step.name.padding(toLength: 15, withPad: " ", startingAt: 0)
@@ -100,7 +100,7 @@ struct SettingUp {
         let lines = try timer.missing()
         guard !lines.isEmpty else { return say("systemd runs the job each night.") }
         for line in lines { say("timer          \(line)") }
-        // A timer is more than a step that is agreed to beforehand: it goes on by itself.
+        // Agreeing to the steps beforehand is not enough for a timer: it goes on by itself.
         var isWanted = options.isEnablingTimer
         if !isWanted, !options.isAgreed { isWanted = try dialog.agrees(to: "Do it?") }
         guard isWanted else { return say("The job can run; the timer is off.") }

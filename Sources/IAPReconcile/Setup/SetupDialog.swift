@@ -3,14 +3,14 @@ import Foundation
 import Reconciliation
 import Reporting
 
-/// What the setup asks whoever sits at the terminal, for all that the command line left out.
+/// The questions that the setup asks at the terminal for what the command line left out.
 struct SetupDialog {
     let isAgreed: Bool
     private let isTerminal = isatty(STDIN_FILENO) == 1
 
     /// Asks for what is missing.
     ///
-    /// - Throws: `UsageError` where something is needed and nobody is there to be asked.
+    /// - Throws: `UsageError` if something is needed and nobody is there to be asked.
     func completed(_ options: SetupOptions, hasApp: Bool) throws -> SetupOptions {
         var options = options
         if options.database == nil {
@@ -28,9 +28,9 @@ struct SetupDialog {
         return options
     }
 
-    /// Whether to go on.
+    /// Asks whether to go on.
     ///
-    /// - Throws: `UsageError` where nobody is there to be asked.
+    /// - Throws: `UsageError` if nobody is there to be asked.
     func agrees(to question: String) throws -> Bool {
         if isAgreed { return true }
         guard isTerminal else { throw UsageError("nobody is there to be asked: --yes agrees, --dry-run only shows") }

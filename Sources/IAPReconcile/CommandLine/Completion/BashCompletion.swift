@@ -1,4 +1,4 @@
-/// What bash sources.
+/// The script that bash sources.
 enum BashCompletion {
     static let script = """
         # Completion of iap-reconcile for bash, as “iap-reconcile completion bash” prints it.
@@ -47,7 +47,7 @@ enum BashCompletion {
 
         """
 
-    /// What stands behind an option that takes a value; of a text, nothing can be known.
+    /// The values of options that take one; texts can't be completed.
     private static var values: [String] {
         let everywhere = CommandTable.everywhere.compactMap { value($0, of: "*") }
         return everywhere

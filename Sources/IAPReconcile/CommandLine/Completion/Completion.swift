@@ -1,8 +1,8 @@
-/// A shell that can complete what is typed behind `iap-reconcile`.
+/// A shell that can complete what is typed after `iap-reconcile`.
 enum Shell: String, CaseIterable, Sendable {
     case bash, zsh, fish
 
-    /// The script that teaches it to.
+    /// The script that enables this.
     var completion: String {
         switch self {
         case .bash: BashCompletion.script
@@ -16,6 +16,6 @@ extension CommandTable {
     /// `--config` and the like, which take the next word.
     static let takingValues = options.filter { $0.value != nil }.map { "--\($0.name)" }
 
-    /// What is said of a command or option on one line.
+    /// The help of a command or option, on one line.
     static func summary(_ help: String) -> String { help.replacing("\n", with: " ") }
 }

@@ -1,4 +1,4 @@
-/// What fish loads.
+/// The script that fish loads.
 enum FishCompletion {
     static let script = """
         # Completion of iap-reconcile for fish, as “iap-reconcile completion fish” prints it.

@@ -1,4 +1,4 @@
-/// What zsh loads from a folder of its `fpath`, or sources.
+/// The script that zsh loads from a folder of its `fpath`, or sources.
 enum ZshCompletion {
     static let script = """
         #compdef iap-reconcile
@@ -48,7 +48,7 @@ enum ZshCompletion {
         return "        \(command.name)) _arguments $everywhere\(lines.joined()) ;;"
     }
 
-    /// As `_arguments` takes an option.
+    /// An option in the notation of `_arguments`.
     private static func option(_ option: OptionForm) -> String {
         let summary = CommandTable.summary(option.help).replacing("[", with: "\\[").replacing("]", with: "\\]")
         let value = option.value.map { "=[\(summary)]:\($0.name):\(action($0.kind))" } ?? "[\(summary)]"

@@ -1,7 +1,7 @@
 import Foundation
 import Notifications
 
-/// The section `[mail]` while it is read.
+/// The section `[mail]` while it is being read.
 struct MailSection {
     var from: MailAddress?
     var to: [MailAddress]?

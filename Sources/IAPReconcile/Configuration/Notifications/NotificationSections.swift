@@ -1,6 +1,6 @@
 import Notifications
 
-/// The sections that say who is told of a run, while they are read.
+/// The sections that say who is told of a run, while they are being read.
 struct NotificationSections {
     static let names = ["webhook", "mail", "ping", "metrics"]
 
@@ -15,7 +15,7 @@ struct NotificationSections {
         let missing: [String]
     }
 
-    /// - Parameter given: which of these sections the file holds
+    /// - Parameter given: which of these sections the file has.
     func settings(given: Set<String>) throws(Incomplete) -> NotificationSettings {
         var settings = NotificationSettings()
         if given.contains("webhook") { settings.webhook = try webhook.settings() }

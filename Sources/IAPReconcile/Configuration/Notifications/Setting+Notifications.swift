@@ -1,9 +1,9 @@
 import Foundation
 import Notifications
 
-/// What only the sections that say who is told hold.
+/// Settings that only the sections on notifications have.
 extension Setting {
-    /// The address of an HTTP server that may let in whoever knows it, so no error shows it.
+    /// The URL of an HTTP server. It may admit whoever knows it, so no error shows it.
     func secretAddress() throws(ConfigurationError) -> String {
         let example = URL(string: text.replacing("{code}", with: "0"))
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -35,7 +35,7 @@ extension Setting {
         return text
     }
 
-    /// Bytes, as 500k or 7M say them, in thousands and millions.
+    /// A number of bytes such as 500k or 7M, in thousands and millions.
     func size() throws(ConfigurationError) -> Int {
         let units: [Character: Int] = ["k": 1_000, "M": 1_000_000]
         let unit = text.last.flatMap { units[$0] }

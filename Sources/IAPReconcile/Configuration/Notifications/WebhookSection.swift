@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Verification
 
-/// The section `[webhook]` while it is read.
+/// The section `[webhook]` while it is being read.
 struct WebhookSection {
     var url: String?
     var secret: GivenSecret<SigningKey>?
@@ -11,7 +11,7 @@ struct WebhookSection {
     var attempts = 5
     var certificateAuthorities: String?
 
-    /// - Returns: `nil` where secrets are left alone, for then nobody is told
+    /// - Returns: `nil` if secrets are left alone, for then nobody is told.
     func settings() throws(NotificationSections.Incomplete) -> WebhookSettings? {
         guard let url, let secret else {
             let missing = [url == nil ? "url" : nil, secret == nil ? "secret_file" : nil].compactMap(\.self)
