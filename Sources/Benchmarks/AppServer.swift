@@ -1,12 +1,12 @@
 import Foundation
 import PostgreSQL
 
-/// What an app's own server asks of the ledger beside years of deliveries, eight connections at once.
+/// The calls of an app's own server to the ledger, beside years of deliveries, over eight connections at once.
 enum AppServer {
     private static let clients = 8
-    /// Of each client.
+    /// The number of customers of each client.
     private static let customers = 500
-    /// Milliseconds that a call may take before a customer's login feels it.
+    /// The milliseconds for a call beyond which a customer's login feels it.
     private static let limit = 2.0
 
     static func measure(_ bench: Bench) async throws -> [Measurement] {
@@ -28,7 +28,7 @@ enum AppServer {
 
     private typealias Call = @Sendable (_ id: String, _ user: String) -> SQL
 
-    /// In the order of a purchase's life: each customer's is handed in, asked for and claimed.
+    /// In the order of a purchase's life: it is handed in, asked for and claimed for each customer.
     private static let calls: [(name: String, aim: Measurement.Aim?, call: Call)] = [
         (
             "iap.admit", nil,

@@ -3,7 +3,7 @@ import Foundation
 import PostgreSQL
 import SimulatedWorld
 
-/// What the benchmarks stand on: a private cluster, the built programs, and a folder for what they write.
+/// What the benchmarks use: a private cluster, the built programs, and a folder for their output.
 struct Bench {
     static let seed: UInt64 = 1
     static let bundleID = "com.example.game"
@@ -16,7 +16,7 @@ struct Bench {
 
     func conninfo(_ database: String) -> String { "host=\(cluster) user=postgres dbname=\(database)" }
 
-    /// A new database with the schema.
+    /// Creates a database with the schema.
     func createDatabase(_ name: String) async throws {
         try await administer("CREATE DATABASE \(identifier: name)")
         _ = try await SchemaUpdate.migrate(database: conninfo(name))
@@ -28,7 +28,7 @@ struct Bench {
         return try await !connection.query("SELECT FROM pg_database WHERE datname = \(name)").isEmpty
     }
 
-    /// A copy of a database that nobody is connected to.
+    /// Copies a database that nobody is connected to.
     func copyDatabase(_ source: String, to name: String) async throws {
         try await administer("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: source) STRATEGY file_copy")
     }
@@ -37,7 +37,7 @@ struct Bench {
         try await administer("DROP DATABASE IF EXISTS \(identifier: name) WITH (FORCE)")
     }
 
-    /// Runs a statement in a database, and leaves it as if it had stood there for long.
+    /// Runs a statement in a database, and leaves it as if its rows had been there for long.
     func execute(_ sql: SQL, in database: String) async throws {
         let connection = try await Connection.connect(ConnectionSettings(conninfo(database)))
         defer { connection.close() }
@@ -52,8 +52,8 @@ struct Bench {
         try await connection.execute("CHECKPOINT")
     }
 
-    /// A database whose inbox holds so many receipts, made if it isn't there yet. Nobody may
-    /// write to it: `copyDatabase` is for that.
+    /// A database with this many receipts in its inbox, made if it isn't there yet. Don't write to it: use
+    /// `copyDatabase` for that.
     func filledDatabase(receipts: Int, transactions: Int = 10) async throws -> String {
         let name = "filled_\(receipts)_\(transactions)"
         if try await hasDatabase(name) { return name }
@@ -66,11 +66,11 @@ struct Bench {
 
     // MARK: The simulated App Store
 
-    /// Runs the body beside a simulated App Store, in a process of its own, that answers after so many milliseconds.
+    /// Runs the body beside a simulated App Store, in its own process, that answers after so many milliseconds.
     ///
     /// - Parameters:
-    ///   - tail: after how many it answers a hundredth, where not all after the same.
-    ///   - faults: as the simulator takes them.
+    ///   - tail: the milliseconds for a hundredth of the answers, if they are not all the same.
+    ///   - faults: in the simulator's notation.
     func withStore<Value>(
         latency: Int = 0, tail: Int? = nil, faults: String? = nil, _ body: (_ base: String) async throws -> Value
     ) async throws -> Value {
@@ -95,10 +95,10 @@ struct Bench {
 
     // MARK: The job
 
-    /// The configuration of a night on a database, as a file.
+    /// Writes the configuration of a night on a database to a file.
     ///
     /// - Parameters:
-    ///   - grace: how old a purchase must be for a case.
+    ///   - grace: the age from which on a purchase is a case.
     ///   - run, apple, app: further lines of these sections.
     func configuration(
         database: String, store: String, grace: String = "1h", run: String = "", apple: String = "", app: String = ""

@@ -1,4 +1,4 @@
-/// Something measured, by the name under which it can be run alone; in the order in which they run.
+/// The benchmarks, by the names under which each can be run alone, in the order in which they run.
 enum Benchmark: String, CaseIterable {
     case appReceipts = "app-receipts"
     case jws, verify, record, report, page

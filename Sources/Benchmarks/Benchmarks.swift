@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures the job against limits that are taken in the same run, prints a table of the ratios and writes it as JSON.
+/// Measures the job against limits measured in the same run, prints a table of the ratios and writes it as JSON.
 @main
 enum Benchmarks {
     static let usage = """

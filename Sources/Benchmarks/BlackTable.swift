@@ -3,11 +3,11 @@ import Ledger
 import PostgreSQL
 import Reconciliation
 
-/// What the job and the support desk do beside years of deliveries.
+/// The speed of the job and of the support desk beside years of deliveries.
 enum BlackTable {
     static let many: Int64 = 10_000_000
 
-    /// The same receipts with a black table of one row, and of ten million.
+    /// Measures the same receipts with a black table of one row, and of ten million.
     static func nights(_ bench: Bench) async throws -> [Measurement] {
         var seconds: [Int64: Double] = [:]
         for rows in [1, many] {
@@ -25,7 +25,7 @@ enum BlackTable {
         ]
     }
 
-    /// `check` by a transaction's id, an order's and a user's, each from the start of the program to its end.
+    /// Measures `check` of a transaction's, an order's and a user's id, each from the start of the program to its end.
     static func check(_ bench: Bench) async throws -> [Measurement] {
         let source = try await database(bench, rows: many)
         let configuration = try bench.configuration(database: source, store: "http://127.0.0.1:9")
@@ -46,7 +46,7 @@ enum BlackTable {
         return measurements
     }
 
-    /// A database with receipts that wait and so many delivered transactions of other customers, made if it isn't
+    /// A database with receipts that wait and this many delivered transactions of other customers, made if it isn't
     /// there yet.
     static func database(_ bench: Bench, rows: Int64) async throws -> String {
         let name = "black_\(rows)"
@@ -82,8 +82,8 @@ enum BlackTable {
         """
     }
 
-    /// What was delivered in the years before lies in closed books, and its customers and prices are noted: a night does so
-    /// with those of its own day.
+    /// Puts the deliveries of past years into closed books and notes their customers and prices, as a night does for
+    /// those of its day.
     private static func endNight(_ database: String) async throws {
         let session = try await LedgerSession.connect(LedgerSettings(database: database))
         defer { session.close() }

@@ -3,11 +3,11 @@ import AppStoreSimulator
 import Foundation
 import PostgreSQL
 
-/// What hearing Apple's notifications costs: of a day's purchases, all of which were delivered, so that nothing but
-/// hearing is to be done.
+/// The cost of hearing Apple's notifications of a day's purchases. All of these were delivered, so there is nothing to
+/// do but hear.
 enum HearStage {
     private static let purchases = 20_000
-    /// Apple's: so many pages of its history a second, of twenty notifications each.
+    /// Apple's limit: so many pages of its history a second, of twenty notifications each.
     private static let pagesPerSecond = 50.0
     private static let pageLength = 20.0
     /// In seconds.
@@ -56,7 +56,7 @@ enum HearStage {
 
     private static func id(_ number: Int) -> String { String(2_000_000_000_000_000 + number) }
 
-    /// All of it admitted and claimed by the app's server.
+    /// Has the app's server admit and claim all of it.
     private static func deliver(_ bench: Bench, _ now: Date) async throws {
         try await bench.execute(
             """
@@ -68,12 +68,12 @@ enum HearStage {
             """, in: "hear")
     }
 
-    /// Seconds of a processor that a night takes on which there is nobody to hear.
+    /// The processor's seconds for a night on which there is nobody to hear.
     private static func quietNight(_ bench: Bench, _ store: SimulatedAppStore) async throws -> Double {
         try await bench.night(try bench.configuration(database: "hear", store: "http://127.0.0.1:9")).processor
     }
 
-    /// Seconds of a processor for checking the signatures of a notification and of the transaction in it.
+    /// The processor's seconds for checking the signatures of a notification and of the transaction in it.
     private static func signatures(of store: SimulatedAppStore) throws -> Double {
         let payloads = Array(store.notifications(of: Bench.bundleID).prefix(2_000))
         let verifier = JWSVerifier(roots: try TrustRoots.none.adding(contentsOf: store.rootCertificatesPEM.utf8))

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One line of the table: what was measured, beside a limit that was taken in the same run, or that was set.
+/// One line of the table: what was measured, and a limit that was measured in the same run, or that was set.
 struct Measurement: Encodable {
-    /// What the job ought to reach, as a ratio to the limit.
+    /// The ratio to the limit that the job ought to reach.
     enum Aim: Encodable {
         case atLeast(Double)
         case atMost(Double)
@@ -27,7 +27,7 @@ struct Measurement: Encodable {
         }
     }
 
-    /// The benchmark's name, as `BENCH=` takes it.
+    /// The benchmark's name, as in `BENCH=`.
     let benchmark: String
     let what: String
     let value: Double

@@ -1,15 +1,15 @@
 import Foundation
 import PostgreSQL
 
-/// What a night costs processors, and a guard that nobody makes it dearer without a word: beside what a fixed piece of
-/// work costs on the same machine in the same minute.
+/// The processor cost of a night, and a guard against raising it unnoticed: it is compared with the cost of a fixed
+/// piece of work on the same machine in the same minute.
 enum NightCost {
-    /// What each cost when it was measured last, in seconds of the fixed work for a night of 10,000 receipts of 10
-    /// transactions each, all new: on two cores of an EPYC.
+    /// Each cost when it was last measured, on two cores of an EPYC, in units of the fixed work's seconds, for a night
+    /// of 10,000 receipts of 10 transactions each, all new.
     private static let job = 11.2
     private static let server = 21.7
 
-    /// More than so many times as much, and the run fails.
+    /// The run fails if a cost is more than so many times as high.
     private static let tolerated = 1.25
     private static let transactions = 10
 
@@ -39,7 +39,7 @@ enum NightCost {
         return [cost("receipt of 10", receipts), cost("transaction", receipts * Double(transactions))]
     }
 
-    /// Seconds of a processor that a fixed piece of work takes: it hashes, sorts and walks memory, as a night does.
+    /// The processor's seconds for a fixed piece of work: it hashes, sorts and walks memory, as a night does.
     private static func fixedWork() -> Double {
         Timing.processor {
             var state: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -56,7 +56,7 @@ enum NightCost {
         }
     }
 
-    /// Seconds of processors that the server's sessions took which have ended.
+    /// The processors' seconds of those sessions of the server that have ended.
     private static func serverProcessor(_ bench: Bench) async throws -> Double {
         let connection = try await Connection.connect(ConnectionSettings(bench.conninfo("postgres")))
         let rows = try await connection.query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid")

@@ -1,14 +1,14 @@
 import Foundation
 import PostgreSQL
 
-/// Whole nights, from the start of the program to its end, with its database and a simulated App Store beside it.
+/// Whole nights, from the start of the program to its end, beside the database and a simulated App Store.
 enum Nights {
     static let fewReceipts = 10_000
     private static let manyReceipts = 100_000
     /// In megabytes.
     private static let memoryLimit = 150.0
 
-    /// A night on which nothing is due.
+    /// Measures a night on which nothing is due.
     static func empty(_ bench: Bench) async throws -> [Measurement] {
         try await bench.createDatabase("empty")
         let configuration = try bench.configuration(database: "empty", store: "http://127.0.0.1:9")
@@ -22,8 +22,8 @@ enum Nights {
         ]
     }
 
-    /// A night's time and memory with ten times the receipts, all of whose transactions are within their grace; and
-    /// the memory of a night that finds all of them lost.
+    /// Measures a night's time and memory with ten times the receipts, all of whose transactions are within their
+    /// grace, and the memory of a night that finds all of them lost.
     static func growing(_ bench: Bench) async throws -> [Measurement] {
         let few = try await night(bench, receipts: fewReceipts, grace: "30d")
         let lost = try await night(bench, receipts: fewReceipts, grace: "1h")
@@ -39,7 +39,7 @@ enum Nights {
         ]
     }
 
-    /// A night's time and memory up to a million receipts, of a transaction each.
+    /// Measures a night's time and memory up to a million receipts, of one transaction each.
     static func million(_ bench: Bench) async throws -> [Measurement] {
         var measurements: [Measurement] = []
         var tenth: Double?
@@ -72,7 +72,7 @@ enum Nights {
         try await night(bench, on: try await bench.filledDatabase(receipts: receipts), grace: grace)
     }
 
-    /// One night on a copy of a database.
+    /// Runs one night on a copy of a database.
     static func night(_ bench: Bench, on source: String, grace: String) async throws -> Program.Ended {
         try await bench.withStore { store in
             try await bench.copyDatabase(source, to: "night")
@@ -83,7 +83,7 @@ enum Nights {
         }
     }
 
-    /// One inbox, worked through by several processes at a latency of 200 ms; each has 64 requests in flight.
+    /// Measures several processes that share one inbox at a latency of 200 ms; each has 64 requests in flight.
     static func sharedByWorkers(_ bench: Bench) async throws -> [Measurement] {
         let source = try await bench.filledDatabase(receipts: fewReceipts)
         var measurements: [Measurement] = []
@@ -112,7 +112,8 @@ enum Nights {
         return measurements
     }
 
-    /// As Apple answers on an ordinary day: a hundredth after four times the median, a hundredth not at all.
+    /// Measures a night with Apple's answers of an ordinary day: a hundredth takes four times the median, and a
+    /// hundredth never comes.
     static func onRoughDay(_ bench: Bench) async throws -> [Measurement] {
         let source = try await bench.filledDatabase(receipts: fewReceipts)
         let seconds = try await bench.withStore(latency: 200, tail: 800, faults: "http500=0.01") { store in

@@ -3,8 +3,8 @@ import AppStoreSimulator
 import CBaselines
 import Foundation
 
-/// Receipts and signed transactions verified on one core, without asking anyone. The limits are plain C on the same
-/// OpenSSL; the time is the processor's.
+/// Receipts and signed transactions verified on one core, offline. The limits are plain C on the same OpenSSL; the time
+/// is the processor's.
 enum OfflineReceipts {
     private static let rounds = 7
     private static let count = 2_000
@@ -93,7 +93,7 @@ enum OfflineReceipts {
     }
 }
 
-/// Byte strings that C may read for as long as this lives.
+/// Byte strings that C may read as long as this object lives.
 private final class CTexts {
     private let buffers: [UnsafeMutableBufferPointer<UInt8>]
     let texts: [CBaselines_Text]

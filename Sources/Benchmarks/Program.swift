@@ -1,16 +1,16 @@
 import Foundation
 
-/// A program that the benchmarks start. It belongs to their session, and `make bench` ends all of that.
+/// A program that the benchmarks start. It belongs to their session, which `make bench` ends as a whole.
 final class Program: Sendable {
     private let identifier: pid_t
     private let name: String
 
-    /// What a program that has ended leaves behind.
+    /// What is known of a program that has ended.
     struct Ended {
         let seconds: Double
-        /// The most memory that was resident, in megabytes.
+        /// The most resident memory, in megabytes.
         let peakMemory: Double
-        /// Seconds of processors that it and its threads took.
+        /// The processors' seconds of the program and its threads.
         let processor: Double
     }
 
@@ -34,14 +34,14 @@ final class Program: Sendable {
 
     /// Runs a program to its end.
     ///
-    /// - Throws: where it ends with anything but 0, with what it wrote.
+    /// - Throws: if it ends with anything but 0; the error shows its output.
     static func run(_ path: String, _ arguments: [String], output: String) async throws -> Ended {
         let program = try Program(path, arguments, output: output)
         return try await program.ended { try? String(contentsOfFile: output, encoding: .utf8) }
     }
 
-    /// Waits for its end, with a look at its memory every few milliseconds: what the system tells of an ended program
-    /// counts in the memory of who started it.
+    /// Waits for its end, and looks at its memory every few milliseconds: the system's figure for an ended program
+    /// includes the memory of the process that started it.
     private func ended(_ said: () -> String?) async throws -> Ended {
         let start = ContinuousClock.now
         var peak = 0.0
@@ -57,7 +57,7 @@ final class Program: Sendable {
         return Ended(seconds: seconds, peakMemory: peak, processor: processor.reduce(0, +))
     }
 
-    /// Ends it and waits until it has.
+    /// Ends it and waits for that.
     func stop() {
         kill(identifier, SIGTERM)
         var status: Int32 = 0

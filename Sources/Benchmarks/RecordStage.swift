@@ -4,9 +4,9 @@ import Ledger
 import PostgreSQL
 import Reconciliation
 
-/// Transactions recorded a second, over one connection. The limit is a C program over libpq that does the same binary
-/// COPY and leaves the same rows, by statements made for a batch that is all new, and a second one that fills no more
-/// than the ledger's own table: each in a copy of the same database.
+/// Transactions recorded a second, over one connection. There are two limits, C programs over libpq with the same
+/// binary COPY, each in its own copy of the database. One leaves the same rows, with statements for a batch that is all
+/// new; the other fills only the ledger's own table.
 enum RecordStage {
     private static let receipts = 32_000
     private static let transactionsOfReceipt = 10
@@ -40,8 +40,8 @@ enum RecordStage {
             unit: "transactions/s", limit: limit, against: against, aim: aim)
     }
 
-    /// The transactions a second that the body records in a database of its own for a run that has begun, and a hash of
-    /// the rows that it leaves.
+    /// The transactions a second that the body records in its own database, for a run that has begun, and a hash of the
+    /// rows that it leaves.
     private static func recorded(
         _ bench: Bench, _ night: Night, _ body: (_ database: String, _ runID: Int64) async throws -> Void
     ) async throws -> (speed: Double, rows: [[Int64?]]) {
@@ -62,7 +62,7 @@ enum RecordStage {
                 asOf: night.now, startedAt: night.now, host: "bench", processID: getpid(), programVersion: "bench"))
     }
 
-    /// How many rows recording left in the tables that it writes, and the exclusive or of their hashes, seals included.
+    /// The number of rows in the tables that recording writes, and the exclusive or of their hashes, seals included.
     private static func rows(_ database: String) async throws -> [[Int64?]] {
         let connection = try await Connection.connect(ConnectionSettings(database))
         defer { connection.close() }
@@ -99,9 +99,9 @@ enum RecordStage {
         ) AS chosen
         """
 
-    /// What is to be recorded, as the job and as the C program take it.
+    /// The transactions to be recorded, in the forms for the job and the C program.
     private struct Night {
-        /// The moment that the run takes for the present.
+        /// The run's present moment.
         let now: Date
         let submittedAt: Date
         let batches: [Staged]
@@ -143,7 +143,7 @@ enum RecordStage {
         }
     }
 
-    /// What verifying and screening a batch leave to be recorded.
+    /// What verifying and screening a batch leave to record.
     private struct Staged {
         let bucket: Int
         let sightings: [SightedTransaction]
@@ -209,20 +209,20 @@ enum RecordStage {
 }
 
 extension Date {
-    /// Since 2000, as PostgreSQL counts; of a moment of whole seconds.
+    /// Microseconds since 2000, as PostgreSQL counts, of a moment of whole seconds.
     fileprivate var microseconds: Int64 { (Int64(timeIntervalSince1970) - 946_684_800) * 1_000_000 }
 }
 
-/// What the C program does with a batch that it staged. The statements are those of a batch that is all new, where none
-/// is excluded, refunded or delivered: there is nothing to look up and nothing that could move.
+/// What the C program does with a staged batch. The statements suit a batch that is all new, with nothing excluded,
+/// refunded or delivered: there is nothing to look up and nothing that could move.
 private struct Merge {
     let statements: [String]
     let isSighting: Bool
 
-    /// The least that lets a batch be recorded again without harm.
+    /// The minimum with which a batch can be recorded again without harm.
     static let transactions = Merge(
         statements: [enter + " ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING"], isSighting: false)
-    /// All that a batch of new transactions changes in the tables.
+    /// Everything that a batch of new transactions changes in the tables.
     static let all = Merge(statements: [enter, sight, settle], isSighting: true)
 
     private static let enter = """

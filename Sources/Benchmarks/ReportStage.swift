@@ -20,8 +20,8 @@ enum ReportStage {
         ]
     }
 
-    /// The page of 50,000 cases in Chromium: until something is to be seen, and from a key in
-    /// the search to what it finds.
+    /// Measures the page of 50,000 cases in Chromium: the time until something shows, and from a key in the search to
+    /// the result.
     static func page(_ bench: Bench) async throws -> [Measurement] {
         let folder = "\(bench.scratch)/page"
         try write(try (0..<50_000).map(lostOrder), to: folder)
@@ -40,7 +40,7 @@ enum ReportStage {
         ]
     }
 
-    /// What `speed.py` prints, in milliseconds.
+    /// The output of `speed.py`, in milliseconds.
     private struct PageSpeed: Decodable {
         let paint: Double
         let keystroke: Double

@@ -1,7 +1,7 @@
 import Foundation
 import Reconciliation
 
-/// What a run of the benchmarks leaves behind.
+/// The results of a run of the benchmarks.
 struct Results: Encodable {
     let machine = Machine.current
     let measurements: [Measurement]
@@ -11,11 +11,11 @@ struct Results: Encodable {
     }
 }
 
-/// On what was measured.
+/// The machine that was measured on.
 struct Machine: Encodable {
     let cores: Int
     let processor: String
-    /// What else the machine was busy with: processes that ran or wanted to, over the last minute.
+    /// The machine's load: processes that ran or wanted to, over the last minute.
     let load: Double
 
     static var current: Machine {

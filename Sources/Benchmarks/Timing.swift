@@ -1,8 +1,8 @@
 import Foundation
 
-/// Seconds that something took.
+/// The seconds that something took.
 enum Timing {
-    /// Seconds of this thread's processor, which other programs on the machine don't lengthen.
+    /// Seconds of this thread's processor time, which other programs on the machine don't increase.
     static func processor<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) -> Double {
         let start = threadTime()
         try body()
@@ -21,7 +21,7 @@ enum Timing {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// The least seconds that each took, when they take turns: what is slow for a while is slow for all of them.
+    /// The least seconds of each body. The bodies take turns, so that a slow period affects all of them.
     static func best<Failure: Error>(
         of rounds: Int, _ bodies: [() throws(Failure) -> Void]
     ) throws(Failure) -> [Double] {

@@ -2,8 +2,8 @@ import AppStore
 import AppStoreSimulator
 import Foundation
 
-/// Receipts that are asked about a second, over the client that a night uses. At no latency the limit is what `wrk`
-/// gets from the same endpoint with the same questions; at 200 ms it is the requests in flight by the latency.
+/// Receipts that are asked about a second, with the client that a night uses. Without latency the limit is what `wrk`
+/// gets from the same endpoint with the same questions; at 200 ms it is the requests in flight divided by the latency.
 enum VerifyStage {
     private static let concurrency = 64
 
@@ -45,7 +45,7 @@ enum VerifyStage {
         }
     }
 
-    /// - Parameter rounds: how often each receipt is asked about, so that a fast endpoint is asked for some seconds too.
+    /// - Parameter rounds: how often each receipt is asked about, so that a fast endpoint is asked for seconds, too.
     private static func receiptsPerSecond(
         _ receipts: [String], _ base: String, rounds: Int = 1
     ) async throws -> Double {
@@ -95,7 +95,7 @@ private struct Wrk {
     private let output: String
     private let concurrency: Int
 
-    /// `nil` where it is not installed.
+    /// `nil` if it is not installed.
     init?(_ bench: Bench, receipts: [String], concurrency: Int) {
         guard FileManager.default.isExecutableFile(atPath: Self.program) else { return nil }
         let bodies = "\(bench.scratch)/bodies"
