@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs the job under fire: over the same world each time, disturbed in a way of its own, and compared with an
-/// undisturbed run. A line a scenario; a failure names the seed, scenario and point that repeat it.
+/// Runs the job under disturbances. Each is played over the same world and compared with an undisturbed run. Prints a
+/// line for each scenario; a failure names the seed, scenario and point that repeat it.
 @main
 enum Chaos {
     static let usage = """
@@ -25,7 +25,7 @@ enum Chaos {
         }
     }
 
-    /// Whether nothing broke.
+    /// Returns whether nothing broke.
     private static func perform(_ options: Options) async throws -> Bool {
         try await withTheatre(options) { theatre in
             let all = Repertoire.scenarios(theatre, points: options.points)
@@ -44,12 +44,12 @@ enum Chaos {
     }
 }
 
-/// Writes a line of the table, at once.
+/// Writes a line of the table at once.
 func say(_ line: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
 }
 
-/// What the command line says.
+/// The options of the command line.
 struct Options: Sendable {
     let programs: String
     let scratch: String

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A scenario, played at all its points or at the one asked for, and its line of the table.
+/// A scenario, played at all its points or at the requested one, and its line of the table.
 struct Performance {
     let theatre: Theatre
     let scenario: Scenario
     let options: Options
 
-    /// Plays it and prints its line. Gives 1 where anything broke, otherwise 0.
+    /// Plays it and prints its line. Returns 1 if anything broke, otherwise 0.
     func perform() async throws -> Int {
         let start = ContinuousClock.now
         let points = options.point.map { [$0] } ?? Array(1...max(1, scenario.points))

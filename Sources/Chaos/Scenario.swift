@@ -3,7 +3,7 @@ import Foundation
 
 /// A disturbance, played once or at many points.
 struct Scenario: Sendable {
-    /// How `SCENARIO=` names it.
+    /// The name for `SCENARIO=`.
     let name: String
     /// What happens, for the table.
     let what: String
@@ -20,9 +20,9 @@ struct Scenario: Sendable {
     }
 }
 
-/// One of a scenario's points, and the chance that belongs to it: the same for the same seed, scenario and number.
+/// One of a scenario's points, with its random numbers, which depend only on the seed, the scenario and the number.
 struct Point: Sendable {
-    /// From one on.
+    /// Counted from one.
     let number: Int
     let random: SeededRandom
 
@@ -32,7 +32,7 @@ struct Point: Sendable {
     }
 }
 
-/// The job did not do what it should have.
+/// The job did not do what it should have done.
 struct Broken: Error, CustomStringConvertible {
     let description: String
 

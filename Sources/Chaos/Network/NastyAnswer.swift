@@ -1,12 +1,12 @@
 import Foundation
 
-/// An answer that no client should wait for, or hold in its memory.
+/// An answer that no client should wait for or hold in memory.
 enum NastyAnswer: CaseIterable {
     /// 100 MB, as its head announces.
     case huge
-    /// 100 MB, of which its head says nothing.
+    /// 100 MB, which its head does not announce.
     case hugeUnannounced
-    /// A byte now and then, for ever.
+    /// A byte now and then, endlessly.
     case endless
 
     private static let bytes = 100 * 1024 * 1024

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A TCP proxy on loopback that carries bytes to a server, until it is told to do worse. A few connections at a time,
-/// each with two threads.
+/// A TCP proxy on loopback that carries bytes to a server until it is told to do worse. It takes a few connections at a
+/// time, each with two threads.
 final class Proxy: Sendable {
     enum Server: Sendable {
         case unix(path: String)
         case loopback(port: UInt16)
     }
 
-    /// Deals with a connection, by its number from nought on, in place of the server; false to have it carried.
+    /// Handles a connection, numbered from zero, in place of the server; returns false to have it carried.
     typealias Intercept = @Sendable (_ number: Int, _ client: Int32) -> Bool
 
     private struct State {
@@ -31,7 +31,7 @@ final class Proxy: Sendable {
         Thread.detachNewThread { [self] in acceptAll() }
     }
 
-    /// Until it is stopped.
+    /// Accepts connections until it is stopped.
     private func acceptAll() {
         var client = accept(listener, nil, nil)
         while client >= 0 {
@@ -40,7 +40,7 @@ final class Proxy: Sendable {
         }
     }
 
-    /// Ends it, with all that it carries.
+    /// Stops it and all that it carries.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
@@ -49,17 +49,17 @@ final class Proxy: Sendable {
 
     // MARK: What it does to connections
 
-    /// Ends those that there are, in the middle of whatever they say.
+    /// Ends the present connections, in the middle of whatever they carry.
     func cut() {
         for connection in state.withLock(\.connections) { connection.cut() }
     }
 
-    /// Those that there are carry nothing more, and neither side is told.
+    /// Makes the present connections carry nothing more, without telling either side.
     func stall() {
         for connection in state.withLock(\.connections) { connection.stall() }
     }
 
-    /// Every piece takes so much longer from now on.
+    /// Delays every piece by so much from now on.
     func delay(microseconds: UInt32) {
         state.withLock { $0.delay = microseconds }
     }
@@ -111,7 +111,7 @@ private final class Carried: Sendable {
         var piece = [UInt8](repeating: 0, count: 65_536)
         var count = read(source, &piece, piece.count)
         while count > 0 {
-            // What a network that forgot the connection is given is gone.
+            // What is given to a network that forgot the connection is gone.
             if !isStalled.load(ordering: .relaxed) {
                 usleep(delay())
                 guard TCP.send(piece.prefix(count), to: target) else { break }

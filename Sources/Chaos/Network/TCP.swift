@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sockets, as far as a proxy needs them.
+/// The socket calls that a proxy needs.
 enum TCP {
     /// Listens on a free port of loopback.
     static func listen() throws -> (descriptor: Int32, port: Int) {
@@ -17,7 +17,7 @@ enum TCP {
         return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// `nil` where nobody answers.
+    /// `nil` if nobody answers.
     static func connect(to server: Proxy.Server) -> Int32? {
         let descriptor: Int32
         let isConnected: Bool
@@ -38,7 +38,7 @@ enum TCP {
         return descriptor
     }
 
-    /// Sends all of it; false where the other side is gone.
+    /// Sends all bytes; returns false if the other side is gone.
     static func send(_ bytes: some Collection<UInt8>, to descriptor: Int32) -> Bool {
         var rest = Array(bytes)[...]
         while !rest.isEmpty {

@@ -12,7 +12,7 @@ enum TLSFront {
     private static let program = ["/usr/sbin/nghttpx", "/usr/bin/nghttpx", "/usr/local/bin/nghttpx"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Hands the store's address and a file of the certificate authority that its client trusts to the body.
+    /// Passes to the body the store's address and a file with the certificate authority that its client trusts.
     static func with(
         _ bad: BadCertificate, before store: SimulatedAppStore.Addresses,
         _ body: (_ base: String, _ authority: String) async throws -> Void

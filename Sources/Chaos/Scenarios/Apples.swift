@@ -2,9 +2,9 @@ import AppStoreSimulator
 import Foundation
 import TestSupport
 
-/// Apple fails, in each way in which it has failed before or might.
+/// Apple fails, in all ways in which it has failed before or might.
 enum Apples {
-    /// Nothing was processed, or only what needs no word of Apple's: a transaction with a signature of its own.
+    /// Nothing was processed, or only what needs no word of Apple's: a transaction with its own signature.
     private static let withoutApple: Set<Int32> = [69, 75]
 
     static func scenarios(_ theatre: Theatre, points: Int) -> [Scenario] {
@@ -98,7 +98,7 @@ enum Apples {
 }
 
 extension Stage {
-    /// The job before another store.
+    /// The job, asking another store.
     func job(asking addresses: SimulatedAppStore.Addresses) -> Job {
         var job = job
         job.store = addresses.base

@@ -3,7 +3,7 @@ import Foundation
 import PostgreSQL
 import TestSupport
 
-/// An app's servers claim heavily all the while: what is white in an undisturbed night may be black in this one.
+/// An app's servers claim heavily all the time: what is white in an undisturbed night may be black in this one.
 enum Claims {
     static func scenarios(points: Int) -> [Scenario] {
         [
@@ -25,7 +25,7 @@ enum Claims {
         try await compare(stage)
     }
 
-    /// Four servers at once; gives how many claims were delivered.
+    /// Claims from four servers at once; returns how many claims were delivered.
     private static func claim(
         _ wanted: [Purchase], _ point: Point, _ stage: Stage, while child: ChildProcess
     ) async throws -> Int {
@@ -44,7 +44,7 @@ enum Claims {
         let userID: String
     }
 
-    /// What is white after an undisturbed night, with somebody to claim it for.
+    /// What is white after an undisturbed night and has somebody to claim it for.
     private static func purchases(_ stage: Stage) async throws -> [Purchase] {
         try stage.theatre.undisturbed.objects(of: "white").map { row in
             guard let bundleID = row["bundle_id"] as? String, let id = row["transaction_id"] as? String else {
@@ -55,7 +55,7 @@ enum Claims {
         }
     }
 
-    /// Claims one after the other, over and over; gives how many were delivered.
+    /// Claims one purchase after another, over and over; returns how many were delivered.
     private static func claim(
         _ wanted: [Purchase], _ random: SeededRandom, _ stage: Stage, while child: ChildProcess
     ) async throws -> Int {
@@ -69,7 +69,7 @@ enum Claims {
         return delivered
     }
 
-    /// Whether the claim was delivered. One that a lock or a deadlock ended is none: a server tries again.
+    /// Returns whether the claim was delivered. One that a lock or a deadlock ended was not: a server tries again.
     private static func claim(_ purchase: Purchase, _ server: Connection) async throws -> Bool {
         let claim: SQL =
             "SELECT iap.claim(\(purchase.bundleID), \(purchase.transactionID), \(purchase.userID), NULL) AS said"
@@ -83,7 +83,8 @@ enum Claims {
         return try rows.first?.decode("said", as: String.self) == "delivered"
     }
 
-    /// Nothing is lost or doubled: what is white or black, and what is excluded, is as after an undisturbed night.
+    /// Compares: nothing is lost or doubled, so what is white or black, and what is excluded, is as after an
+    /// undisturbed night.
     private static func compare(_ stage: Stage) async throws {
         try await Invariants(stage: stage).check()
         let (mine, undisturbed) = (try await stage.snapshot(), stage.theatre.undisturbed)

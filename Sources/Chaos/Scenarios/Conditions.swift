@@ -2,8 +2,8 @@ import Foundation
 import PostgreSQL
 import TestSupport
 
-/// A night under conditions that nobody chose: a clock that is years off, a server that takes no changes, a transaction
-/// that outlives its session, an inbox that somebody fills.
+/// A night under unfortunate conditions: a clock that is years off, a server that takes no changes, a transaction that
+/// outlives its session, an inbox that somebody fills.
 enum Conditions {
     static func scenarios(points: Int) -> [Scenario] {
         [
@@ -63,7 +63,7 @@ enum Conditions {
         }
     }
 
-    /// For new sessions, as a standby that takes over the old one's address: those that are there end.
+    /// Sets it for new sessions and ends the present ones, as if a standby took over the address.
     private static func setReadOnly(_ stage: Stage, _ isReadOnly: Bool) async throws {
         let value = isReadOnly ? "on" : "off"
         try await stage.theatre.administer(

@@ -29,7 +29,8 @@ enum Databases {
         ]
     }
 
-    /// A run that is held at a random moment while something happens to its database. It has to get over that by itself.
+    /// Stops a run at a random moment while something happens to its database. The run has to recover from that by
+    /// itself.
     private static func disturbed(
         _ stage: Stage, _ point: Point, _ disturb: () async throws -> Void
     ) async throws {
@@ -45,11 +46,11 @@ enum Databases {
 }
 
 extension ChildProcess {
-    /// Waits until a signal has stopped the program; false where it ended before.
+    /// Waits until a signal has stopped the program; returns false if it ended before.
     func waitUntilStopped() async throws -> Bool {
         while isRunning {
             let status = (try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8)) ?? ""
-            // The state stands after the program's name, which stands in parentheses.
+            // The state follows the program's name, which is in parentheses.
             if status.split(separator: ")").last?.hasPrefix(" T") == true { return true }
             try await Task.sleep(for: .milliseconds(2))
         }

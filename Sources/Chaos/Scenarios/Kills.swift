@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Foundation
 import Ledger
 
-/// The job is killed, as by a machine that goes down, and a later run finishes the night.
+/// The job is killed, as if its machine went down, and a later run finishes the night.
 enum Kills {
     static func scenarios(_ theatre: Theatre, points: Int) -> [Scenario] {
         let places = Checkpoint.allCases.flatMap { [($0, 1), ($0, 4)] }
@@ -14,7 +14,7 @@ enum Kills {
             ) { stage, point in
                 let (place, passage) = places[point.number - 1]
                 let job = stage.job.signalled(at: place.rawValue, passage: passage, signal: SIGKILL)
-                // A checkpoint that is never passed would be killed nowhere.
+                // If a checkpoint were never passed, nothing would be killed.
                 try await stage.run(job, expecting: [128 + SIGKILL])
                 try await stage.finishAndCompare()
             },
@@ -36,8 +36,8 @@ enum Kills {
         ]
     }
 
-    /// A run that is killed at a random moment: some time after a passage of any checkpoint. Where the moment comes
-    /// too late, it ends by itself.
+    /// Kills a run at a random moment: some time after it passes any checkpoint. If the moment comes too late, the run
+    /// ends by itself.
     private static func killed(_ stage: Stage, _ random: inout SeededRandom) async throws {
         let job = Moment(&random, of: stage).signal(stage.job, SIGKILL)
         try await stage.run(job, expecting: [128 + SIGKILL, 0])

@@ -2,7 +2,7 @@ import Foundation
 import PostgreSQL
 import TestSupport
 
-/// What else goes on in the database during a night.
+/// Other activity in the database during a night.
 enum Neighbours {
     static func scenarios(points: Int) -> [Scenario] {
         [
@@ -65,7 +65,8 @@ enum Neighbours {
                     throw Broken("the summary names no lock:\n\(ended.output)")
                 }
                 try await claimer.execute("ROLLBACK")
-                // What a source tells of them is taken a night later, and their receipts are asked once more.
+                // What a source tells of them is taken a night later, and Apple is asked about their receipts once
+                // more.
                 try await stage.finishLaterNightsAndCompareFindings()
             },
             Scenario("finance-readers", "four finance readers with repeatable-read scans, all night") { stage, _ in
@@ -80,7 +81,7 @@ enum Neighbours {
         ]
     }
 
-    /// A session with a transaction that claimed some purchases, and goes on.
+    /// Opens a session with a transaction that claimed some purchases, and leaves it open.
     static func openClaims(_ stage: Stage) async throws -> Connection {
         let claimer = try await stage.connect()
         try await claimer.execute("BEGIN")
@@ -93,7 +94,7 @@ enum Neighbours {
         return claimer
     }
 
-    /// Takes connections until the server has none left, for as long as the body runs or until it frees them.
+    /// Takes connections until the server has none left, as long as the body runs or until it frees them.
     private static func withEverySlotTaken(
         _ stage: Stage, _ body: (_ free: () -> Void) async throws -> Void
     ) async throws {
@@ -113,8 +114,8 @@ enum Neighbours {
         return taken
     }
 
-    /// Locks every table as a migration does, while the body runs. A job that is held meanwhile may go on as soon as the
-    /// lock is asked for: it may have to end what the lock waits for.
+    /// Locks every table as a migration does, while the body runs. A job that is stopped may go on as soon as the lock
+    /// is requested: it may have to end what the lock waits for.
     private static func withTablesLocked(
         _ stage: Stage, letting child: ChildProcess?, _ body: () async throws -> Void
     ) async throws {
@@ -142,6 +143,6 @@ enum Neighbours {
 }
 
 extension Job {
-    /// Waits only seconds for what is in its way.
+    /// The job with a patience of only seconds.
     var impatient: Job { with("database", ["patience": "2s"]) }
 }

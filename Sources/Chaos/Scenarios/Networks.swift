@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Foundation
 import TestSupport
 
-/// The way to PostgreSQL leads through a network that fails.
+/// The connection to PostgreSQL goes through a network that fails.
 enum Networks {
     static func scenarios(points: Int) -> [Scenario] {
         [
@@ -10,7 +10,7 @@ enum Networks {
                 stage, point in
                 try await disturbed(stage, point) { $0.cut() }
             },
-            // Each waits until the job's own time limit has passed.
+            // Each of these waits until the job's own time limit has passed.
             Scenario("proxy-stall", "connections to PostgreSQL that the network forgets", points: max(2, points / 20)) {
                 stage, point in
                 try await disturbed(stage, point) { $0.stall() }
@@ -25,7 +25,7 @@ enum Networks {
         ]
     }
 
-    /// A run that is held at a random moment while the network fails. It has to get over that by itself.
+    /// Stops a run at a random moment while the network fails. The run has to recover from that by itself.
     private static func disturbed(_ stage: Stage, _ point: Point, _ disturb: (Proxy) -> Void) async throws {
         var random = point.random
         let moment = Moment(&random, of: stage)

@@ -4,8 +4,8 @@ import PostgreSQL
 import SimulatedWorld
 import TestSupport
 
-/// An app's servers deliver what the night and the support desk order, without the customers: sixty-four side by side,
-/// while another night runs. They die between credit and commit, hang on their leases, and deliver the same twice.
+/// An app's servers deliver what the night and the support desk order, without the customers: sixty-four of them, while
+/// another night runs. They die between credit and commit, hang on their leases, and deliver the same twice.
 enum Redeliveries {
     static func scenarios(points: Int) -> [Scenario] {
         [
@@ -36,13 +36,13 @@ enum Redeliveries {
         }
         try await Task.sleep(for: .seconds(lease + 0.2))
         try await finish(stage)
-        // What the takers did while a night was under way is told by the next.
+        // The next night tells what the takers did during a night.
         job.now += Theatre.day
         try await stage.run(job, expecting: [0])
         try await check(stage)
     }
 
-    /// The support desk orders whatever the night was not sure enough of; gives how many there are in all.
+    /// Orders, as the support desk, whatever the night was not sure enough of; returns how many redeliveries there are.
     private static func order(_ stage: Stage) async throws -> Int {
         let owner = try await stage.connect()
         defer { owner.close() }
@@ -65,7 +65,7 @@ enum Redeliveries {
         try await connection.query("SELECT count(*) AS n FROM \(table)").first?.decode("n") ?? 0
     }
 
-    /// One server that nothing disturbs takes what is left.
+    /// Takes what is left with one server that nothing disturbs.
     private static func finish(_ stage: Stage) async throws {
         var taker = Taker(stage: stage, random: SeededRandom(seed: 1, part: "finish"))
         taker.isDisturbed = false
@@ -90,7 +90,7 @@ enum Redeliveries {
                 """
             ),
             (
-                // Those that the last night ordered anew nobody took yet.
+                // What the last night ordered anew was not taken yet.
                 "a redelivery that was taken is neither done nor ended otherwise",
                 "SELECT FROM iap.redeliveries WHERE ended_at IS NULL AND tries BETWEEN 1 AND 4"
             ),
@@ -109,7 +109,7 @@ enum Redeliveries {
         try await checkOwners(stage, connection)
     }
 
-    /// What the night itself was sure of went to whoever paid.
+    /// Checks that what the night itself was sure of went to whoever paid.
     private static func checkOwners(_ stage: Stage, _ connection: Connection) async throws {
         let payers = Dictionary(
             stage.theatre.world.purchases.map { ($0.transactionID, $0.userID) }, uniquingKeysWith: { first, _ in first }
@@ -158,7 +158,7 @@ private struct Taker {
         defer { server.close() }
         while let taken = try await trying({ try await take(server) }), !taken.isEmpty {
             for one in taken {
-                // Whoever dies each time is given up.
+                // A redelivery whose taker dies each time is given up.
                 let isQuiet = !isDisturbed || one.tries > 3
                 switch isQuiet ? Disturbance.none : random.pick(Disturbance.drawn) {
                 case .none: try await trying { try await deliver(one, server) }
@@ -189,7 +189,7 @@ private struct Taker {
         }
     }
 
-    /// As docs/integrate.md has it: credit and claim in one transaction.
+    /// Credits and claims in one transaction, as docs/integrate.md says.
     private func deliver(_ taken: Taken, _ server: Connection) async throws {
         do {
             try await server.transaction {
@@ -217,7 +217,7 @@ private struct Taker {
         return try await server.query(claim).first?.decode("said") ?? ""
     }
 
-    /// One that a lock or a deadlock ended is none: a server goes on, and what it took comes back.
+    /// A delivery that a lock or a deadlock ended is none: the server goes on, and the redelivery comes back.
     @discardableResult
     private func trying<Value>(_ body: () async throws -> Value) async throws -> Value? {
         do {

@@ -54,7 +54,7 @@ enum Reports {
         ]
     }
 
-    /// The report is no part of the night's work: it can be written from the ledger at any time.
+    /// Writes the report again, which is no part of the night's work: it can be written from the ledger at any time.
     private static func writeAgainAndCompare(_ stage: Stage) async throws {
         try await stage.waitUntilPostgreSQLNoticed()
         var job = stage.job
@@ -63,7 +63,7 @@ enum Reports {
         try await stage.compare()
     }
 
-    /// A disk of its own for the reports, where that can be had; otherwise a file stands in their place.
+    /// Gives the reports a disk of their own, if that is possible; otherwise a file is in their place.
     private static func withSmallDisk(
         _ stage: Stage, size: String, options: String = "", _ body: () async throws -> Void
     ) async throws {

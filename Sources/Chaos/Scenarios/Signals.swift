@@ -8,7 +8,7 @@ enum Signals {
             Scenario(name, "\(text) at a random moment, then a run", points: max(2, points / 4)) { stage, point in
                 var random = point.random
                 let job = Moment(&random, of: stage).signal(stage.job, signal)
-                // 0 where nothing was left to stop.
+                // 0 if nothing was left to stop.
                 let ended = try await stage.run(job, expecting: [75, 0])
                 guard ended.status == 0 || ended.output.contains(text) else {
                     throw Broken("the summary does not name \(text):\n\(ended.output)")

@@ -5,7 +5,7 @@ import PostgreSQL
 struct Invariants {
     let stage: Stage
 
-    /// Each query gives the rows that should not be.
+    /// Queries, each of which returns the rows that should not exist.
     private static let queries: [(what: String, sql: SQL)] = [
         (
             "an id was delivered in both environments",
@@ -58,7 +58,7 @@ struct Invariants {
         try await verify()
     }
 
-    /// Every seal and the audit trail hold too.
+    /// Checks that every seal and the audit trail hold, too.
     private func verify() async throws {
         var job = stage.job
         job.command = ["verify"]
@@ -66,7 +66,7 @@ struct Invariants {
         try await stage.run(job, expecting: [0])
     }
 
-    /// No half-written report stays behind, beside those that are whole.
+    /// Checks that no half-written report is left, beside the complete ones.
     private func checkReports() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: stage.reports)
         let halves = names.filter { $0.hasPrefix(".") }

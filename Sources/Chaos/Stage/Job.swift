@@ -1,25 +1,25 @@
 import Foundation
 import SimulatedWorld
 
-/// How the job is started for a night: its configuration, its command line and its surroundings.
+/// How the job is started for a night: its configuration, its command line and its environment.
 struct Job: Sendable {
     var conninfo: String
-    /// What stands before `/production/verifyReceipt`.
+    /// The part of the URL before `/production/verifyReceipt`.
     var store: String
     var reports: String
     var now = Theatre.now
-    /// Whether the moment is given on the command line; otherwise the clocks say it.
+    /// Whether the moment is given on the command line; otherwise the clocks give it.
     var isReplay = true
     /// Whether the apps' servers deliver what the night is sure of.
     var redelivers = false
     var command = ["run"]
-    /// Further keys, by section.
+    /// Additional keys, by section.
     var settings: [String: [String: String]]
     var environment: [String: String] = [:]
-    /// A shell's words before the program, which stands for `"$@"`.
+    /// Shell code around the program, which is `"$@"` there.
     var shell: String?
 
-    /// At a checkpoint's n-th passage, or at that of any, it gets a signal, so many microseconds later.
+    /// The job that gets a signal so many microseconds after the n-th passage of a checkpoint, or of any.
     func signalled(
         at checkpoint: String, passage: Int, signal: Int32, microseconds: Int = 0
     ) -> Job {
@@ -40,7 +40,7 @@ struct Job: Sendable {
             + (isRun && isReplay ? ["--now", now.formatted(.iso8601), "--replay"] : [])
     }
 
-    /// The text of its configuration file. The shared secrets and the key lie in files of that folder.
+    /// The text of its configuration file. The shared secrets and the key are files in that folder.
     func configuration(secrets folder: String, world: WorldSettings) -> String {
         var sections = settings
         sections["database", default: [:]]["conninfo"] = conninfo

@@ -2,8 +2,8 @@ import Foundation
 import PostgreSQL
 import SimulatedWorld
 
-/// What the company of the world keeps in tables of its own, and the night pulls from there: what its clients uploaded,
-/// some of its orders, what it credited by hand, and what it granted.
+/// What the world's company has in its own tables, for the night to pull: what its clients uploaded, some of its
+/// orders, what it credited by hand, and what it granted.
 struct Shop {
     let world: World
 

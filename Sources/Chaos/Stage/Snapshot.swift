@@ -1,23 +1,23 @@
 import Foundation
 import PostgreSQL
 
-/// What a night leaves, row by row as text: the ledger's tables and the findings of the latest report. Left out is what
-/// may differ between a disturbed night and an undisturbed one.
+/// What a night leaves, row by row as text: the ledger's tables and the findings of the latest report, without what may
+/// differ between a disturbed night and an undisturbed one.
 struct Snapshot: Sendable {
     private(set) var rows: [String: [String]] = [:]
 
-    /// Which run wrote something down: after a disturbance it is another.
+    /// Which run wrote something: after a disturbance it is another.
     private static let runs = [
         "first_run_id", "run_id", "refund_run_id", "opened_run_id", "assessed_run_id", "reopened_run_id", "told_run_id",
-        // A sum over those too, and over the order in which things were written; `verify` looks whether it is right.
+        // A hash over those too, and over the order of writing; `verify` checks whether it is right.
         "seal",
     ]
-    /// How often and when Apple was asked: where a receipt waited for the next night, once less and a day later.
+    /// How often and when Apple was asked: for a receipt that waited for the next night, once less and a day later.
     private static let nights = [
         "nights_confirmed", "first_seen_at", "last_confirmed_at", "verified_at", "excluded_at", "opened_at",
         "assessed_at", "last_attempt_at", "next_attempt_at", "attempts", "first_verified_at", "last_verified_at",
     ]
-    /// What a report says of its run: how many of the receipts it was that verified, and what it was the first to find.
+    /// What a report says of its run: how many of the receipts it verified, and what it was the first to find.
     private static let head = ["run", "totals"]
     private static let news = ["is_new", "is_reopened"]
 
@@ -64,14 +64,14 @@ struct Snapshot: Sendable {
 
     // MARK: Comparing
 
-    /// These tables alone.
+    /// Keeps only these tables.
     func keeping(_ tables: [String]) -> Snapshot {
         var snapshot = self
         snapshot.rows = rows.filter { tables.contains($0.key) }
         return snapshot
     }
 
-    /// Without what was bought after that moment: an undisturbed night could not know it.
+    /// Leaves out what was bought after that moment: an undisturbed night could not know it.
     func leavingOut(boughtAfter moment: Date) throws -> Snapshot {
         var snapshot = self
         for (table, rows) in rows {
@@ -85,8 +85,8 @@ struct Snapshot: Sendable {
         return snapshot
     }
 
-    /// Without the refunds of delivered purchases after that moment: where Apple was asked before one, and everything
-    /// that the receipt holds was delivered, it is not asked again.
+    /// Leaves out the refunds of delivered purchases after that moment: if Apple was asked before a refund, and
+    /// everything in the receipt was delivered, it is not asked again.
     func leavingOut(deliveredRefundedAfter moment: Date) throws -> Snapshot {
         var snapshot = self
         snapshot.rows["black"] = try objects(of: "black").map { row in
@@ -104,8 +104,8 @@ struct Snapshot: Sendable {
     /// What only the App Store Server API tells of a purchase.
     private static let terms = ["source", "price_milliunits", "currency", "storefront", "booked_as"]
 
-    /// Without the terms of delivered purchases: Apple is asked about those that no receipt has proved by then, and
-    /// whether a receipt proves one before hangs on the moment, and on what was answered.
+    /// Leaves out the terms of delivered purchases. Apple is asked about those that no receipt has proved by then, and
+    /// whether one has depends on the moment, and on what was answered.
     func leavingOutTermsOfDeliveries() throws -> Snapshot {
         var snapshot = self
         snapshot.rows["black"] = try objects(of: "black").map { row in
@@ -129,8 +129,8 @@ struct Snapshot: Sendable {
         return String(decoding: try JSONSerialization.data(withJSONObject: named, options: .sortedKeys), as: UTF8.self)
     }
 
-    /// Without the receipts of no user: the night hands one in where Apple told of a purchase before its upload was
-    /// verified, and where it was disturbed in between, it does not.
+    /// Leaves out the receipts of no user. The night hands one in if Apple told of a purchase before its upload was
+    /// verified, but not if it was disturbed in between.
     private static func uploaded(_ value: Any) -> Any {
         switch value {
         case let list as [Any]: list.filter { !isOfNobody($0) }.map(uploaded)
@@ -160,7 +160,7 @@ struct Snapshot: Sendable {
             + (more.isEmpty ? fewer.prefix(3).map { "  only undisturbed: \($0)" } : [])
     }
 
-    /// A row that is another than the one of the same name, by the columns that differ.
+    /// The text of a row, with the columns in which it differs from the one of the same name.
     private static func text(of row: String, among others: [String]) -> String {
         let mine = columns(row)
         guard let other = others.lazy.map(columns).first(where: { identity($0) == identity(mine) }) else {

@@ -4,13 +4,13 @@ import PostgreSQL
 import SimulatedWorld
 import TestSupport
 
-/// One scenario's database and folder.
+/// The database and folder of one scenario.
 struct Stage: Sendable {
     let theatre: Theatre
     let database: String
     let folder: String
 
-    /// Longer than any disturbed run may take: a job that takes longer hangs.
+    /// Longer than any disturbed run may take: a job that takes longer has hung.
     static let patience = 120.0
 
     var reports: String { "\(folder)/reports" }
@@ -55,7 +55,7 @@ struct Stage: Sendable {
         return ended
     }
 
-    /// Runs the job to its end, however it ends, while the body does what it likes.
+    /// Runs the job to its end, however it ends, while the body runs.
     func run(
         _ job: Job, beside body: (ChildProcess) async throws -> Void = { _ in }
     ) async throws -> ChildProcess.Ended {
@@ -116,7 +116,7 @@ struct Stage: Sendable {
         try await snapshot().expectSame(as: theatre.undisturbed)
     }
 
-    /// The two nights after, undisturbed.
+    /// Runs the two nights after, undisturbed.
     func runLaterNights() async throws {
         var night = job
         night.store = theatre.laterStore.base
@@ -127,8 +127,8 @@ struct Stage: Sendable {
     }
 
     /// Lets undisturbed runs do the next two nights, and compares with three undisturbed ones, in which Apple was first
-    /// asked on another day: whose transactions they are, and which are lost. What was bought since then, and the cases
-    /// that a refund closed before they were told of, are others.
+    /// asked on another day: whose transactions they are, and which are lost. Left out is what differs: purchases since
+    /// then, and cases that a refund closed before they were reported.
     func finishLaterNightsAndCompareFindings() async throws {
         try await runLaterNightsAndCheck()
         let findings = { (night: Snapshot) in
@@ -160,7 +160,7 @@ struct Stage: Sendable {
         return prints
     }
 
-    /// - Parameter ofNights: leaves out what counts nights as well.
+    /// - Parameter ofNights: leaves out what counts nights, too.
     func snapshot(ofNights: Bool = false) async throws -> Snapshot {
         let connection = try await connect()
         defer { connection.close() }

@@ -5,7 +5,7 @@ import SimulatedWorld
 import TestSupport
 
 /// What all scenarios share: a private cluster with the world in a database that nobody writes to, Apple's side of that
-/// world, and what an undisturbed run makes of it.
+/// world, and the result of an undisturbed run.
 struct Theatre: Sendable {
     /// The moment at which every night is played.
     static let now = Date(timeIntervalSince1970: 1_790_000_000)
@@ -20,10 +20,10 @@ struct Theatre: Sendable {
     private(set) var undisturbed = Snapshot()
     /// The same store two days later.
     let laterStore: SimulatedAppStore.Addresses
-    /// What two more nights make of it: by then Apple has confirmed everything often enough, also what had to wait for
+    /// The result of two more nights: by then Apple has confirmed everything often enough, also what had to wait for
     /// the second night.
     private(set) var undisturbedLater = Snapshot()
-    /// Every checkpoint that an undisturbed run passes, in that order.
+    /// The checkpoints that an undisturbed run passes, in order.
     private(set) var passages: [String] = []
 
     var cluster: ScratchCluster { database.cluster }
@@ -33,12 +33,12 @@ struct Theatre: Sendable {
             + "\(undisturbed.count(of: "cases")) cases; \(passages.count) checkpoints passed in an undisturbed run"
     }
 
-    /// The root certificates of what the store signs.
+    /// The file of the root certificates of what the store signs.
     static func roots(in scratch: String) -> String { "\(scratch)/roots.pem" }
-    /// Of the App Store Server API.
+    /// The file of the key for the App Store Server API.
     static func key(in scratch: String) -> String { "\(scratch)/server-api.p8" }
 
-    /// A fresh copy of the world's database, with a folder of its own; both are gone afterwards.
+    /// Runs the body with a fresh copy of the world's database and a folder of its own; both are removed afterwards.
     func withStage<Value>(_ body: (Stage) async throws -> Value) async throws -> Value {
         let name = "night_\(UUID().uuidString.prefix(8).lowercased())"
         let folder = "\(scratch)/\(name)"
@@ -103,13 +103,13 @@ struct Theatre: Sendable {
     }
 }
 
-/// Writes a file that nobody else may read, as the job demands of secrets.
+/// Writes a file that nobody else may read, as the job requires of secrets.
 func writePrivately(_ text: String, to file: String) throws {
     try Data(text.utf8).write(to: URL(filePath: file))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
 }
 
-/// Plays the world into a cluster of its own, and hands the theatre to the body.
+/// Plays the world into its own cluster, and passes the theatre to the body.
 func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Value) async throws -> Value {
     try FileManager.default.createDirectory(atPath: options.scratch, withIntermediateDirectories: true)
     let world = World(
