@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 
 extension SimulatedAppStore {
-    /// A request that was counted, with what decides its answer.
+    /// A counted request, with what its answer depends on.
     private struct Admitted {
         let records: StoreRecords
         let version: Int
         let isOut: Bool
-        /// Says which request it is: the same question to the same endpoint has the same.
+        /// Identifies the request: the same question to the same endpoint has the same hash.
         let hash: UInt64
         /// How often it came before.
         let attempt: UInt64
@@ -67,7 +67,7 @@ extension SimulatedAppStore {
         return meeting(fault, api.answer(to: request), of: .serverAPI, admitted)
     }
 
-    /// Every notification that an app was sent by now, as Apple posts it to the app's URL (`signedPayload`).
+    /// Every notification that an app was sent so far, as Apple posts it to the app's URL (`signedPayload`).
     public func notifications(of bundleID: String, in environment: StoreEnvironment = .production) -> [String] {
         let (records, version) = state.withLock { ($0.records, $0.version) }
         guard let app = records.apps[bundleID] else { return [] }
@@ -111,7 +111,7 @@ extension SimulatedAppStore {
 }
 
 extension StoreEnvironment {
-    /// What the paths of its endpoints begin with.
+    /// The prefix of its endpoints' paths.
     fileprivate var pathPrefix: String {
         switch self {
         case .production: "/production"

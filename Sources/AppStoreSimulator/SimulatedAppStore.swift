@@ -2,24 +2,24 @@ public import Foundation
 import Synchronization
 
 /// Apple's side: `verifyReceipt` and the App Store Server API of production and sandbox over HTTP on 127.0.0.1, with
-/// faults. What it answers depends on the seed, the keys, the request, the records and the clock alone.
+/// faults. Its answers depend only on the seed, the keys, the request, the records and the clock.
 public final class SimulatedAppStore: Sendable {
     /// Where the store answers.
     public struct Addresses: Hashable, Sendable {
         public let port: UInt16
         /// For instance `http://127.0.0.1:40123`.
         public var base: String { "http://127.0.0.1:\(port)" }
-        /// For instance `https://localhost:40124`, where HTTPS was asked for.
+        /// For instance `https://localhost:40124`, if HTTPS was asked for.
         public let tlsBase: String?
         /// The certificate authority to trust for HTTPS, in PEM.
         public let authorityPEM: String?
 
         public var productionVerifyReceipt: String { "\(base)/production/verifyReceipt" }
         public var sandboxVerifyReceipt: String { "\(base)/sandbox/verifyReceipt" }
-        /// What stands before `/inApps/…`.
+        /// The part of the URL before `/inApps/…`.
         public var productionServerAPI: String { "\(base)/production" }
         public var sandboxServerAPI: String { "\(base)/sandbox" }
-        /// What stands before `/v1/salesReports`.
+        /// The part of the URL before `/v1/salesReports`.
         public var appStoreConnect: String { base }
         public var tlsProductionVerifyReceipt: String? { tlsBase.map { "\($0)/production/verifyReceipt" } }
         public var tlsSandboxVerifyReceipt: String? { tlsBase.map { "\($0)/sandbox/verifyReceipt" } }
@@ -34,7 +34,7 @@ public final class SimulatedAppStore: Sendable {
         /// How often each request came, by its hash.
         var attempts: [UInt64: UInt64] = [:]
         var listeners: [Listener] = []
-        /// The sales report of a day, compressed; `nil` where nothing was sold.
+        /// The sales report of a day, compressed; `nil` if nothing was sold.
         var salesReports: @Sendable (String) -> [UInt8]? = { _ in nil }
     }
 
@@ -51,11 +51,11 @@ public final class SimulatedAppStore: Sendable {
     public var apiKey: APIKey { signer.keys.api }
 
     /// - Parameters:
-    ///   - seed: makes receipts, faults and delays what they are.
-    ///   - keys: a store reads only receipts that were signed with its own.
-    ///   - outageAfter: so many requests are answered, and every later one with 503.
-    ///   - rateLimits: of the App Store Server API.
-    ///   - now: the moment that the store takes for the present. Tokens and rate limits go by the real time, as the
+    ///   - seed: decides receipts, faults and delays.
+    ///   - keys: a store reads only receipts that were signed with its own keys.
+    ///   - outageAfter: this many requests are answered, and every later one with 503.
+    ///   - rateLimits: the limits of the App Store Server API.
+    ///   - now: the store's present moment. Tokens and rate limits go by the real time, as the
     ///     client's do.
     public init(
         seed: UInt64, keys: TestKeys = .usual, records: StoreRecords = StoreRecords(), faults: Faults = .none,
@@ -74,7 +74,7 @@ public final class SimulatedAppStore: Sendable {
 
     // MARK: The server
 
-    /// Begins to answer over HTTP, and over HTTPS on a second port if `tlsPort` is given; port 0 is any free one.
+    /// Starts to answer over HTTP, and over HTTPS on a second port if `tlsPort` is given; port 0 means any free one.
     @discardableResult
     public func start(port: UInt16 = 0, tlsPort: UInt16? = nil) throws(SimulatorError) -> Addresses {
         let respond: @Sendable (Request) -> Answer = { [weak self] in self?.respond(to: $0) ?? .page(503, "Gone") }
@@ -89,7 +89,7 @@ public final class SimulatedAppStore: Sendable {
         return Addresses(port: port, tlsBase: tlsBase, authorityPEM: credentials.authorityPEM)
     }
 
-    /// Closes the ports; whoever calls now is refused.
+    /// Closes the ports; later requests are refused.
     public func stop() {
         let listeners = state.withLock { state in
             defer { state.listeners = [] }
@@ -100,12 +100,12 @@ public final class SimulatedAppStore: Sendable {
 
     // MARK: What a test or a world does to the store
 
-    /// The text that a client uploads for a receipt.
+    /// Returns the text that a client uploads for a receipt.
     public func makeReceipt(_ receipt: SimulatedReceipt) -> String {
         signer.encode(receipt)
     }
 
-    /// The roots of what the store signs, in PEM, for clients to trust; the same for every store of the same keys.
+    /// The roots of what the store signs, in PEM, for clients to trust; the same for every store with the same keys.
     public var rootCertificatesPEM: String { signer.keys.rootsPEM }
 
     /// Changes what the store knows beside the receipts: apps, refunds, subscriptions, deleted accounts.
@@ -116,14 +116,15 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
-    /// Answers everything with 503 from now on, or no longer.
+    /// Starts or ends an outage, in which every answer is 503.
     public func setOutage(_ isOut: Bool) {
         state.withLock { $0.isOut = isOut }
     }
 
-    /// Hands out these sales reports from now on.
+    /// Serves these sales reports from now on.
     ///
-    /// - Parameter report: that of a day of Pacific Time, such as `2026-10-02`, compressed; `nil` where nothing was sold.
+    /// - Parameter report: returns a day's report, compressed; `nil` if nothing was sold. The day is one of Pacific
+    ///   Time, such as `2026-10-02`.
     public func handOut(salesReports report: @escaping @Sendable (String) -> [UInt8]?) {
         state.withLock { $0.salesReports = report }
     }

@@ -1,8 +1,8 @@
 import CZlib
 
-/// Compresses as gzip does; the same bytes always give the same.
+/// Compresses as gzip does; the same bytes always give the same result.
 public enum Gzip {
-    /// One member of a gzip file.
+    /// Compresses the bytes to one member of a gzip file.
     public static func compressed(_ bytes: [UInt8]) throws(SimulatorError) -> [UInt8] {
         var stream = z_stream()
         guard iap_begin_gzip(&stream) == Z_OK else { throw .invalidOption("zlib has no memory") }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The App Store Connect API as far as it hands out sales reports, as a function from a request to the answer.
+/// The sales reports of the App Store Connect API, as a function from a request to the answer.
 struct SalesEndpoint {
     static let path = "/v1/salesReports"
 
     let reports: @Sendable (String) -> [UInt8]?
     let key: APIKey
-    /// The moment that the store takes for the present.
+    /// The store's present moment.
     let now: Date
 
-    /// - Parameter realNow: by which tokens end.
+    /// - Parameter realNow: the real time, by which tokens expire.
     func answer(to request: Request, at realNow: Date) -> Answer {
         guard let token = APIToken(authorization: request.authorization, key: key, now: realNow), token.bundleID == nil
         else { return Self.refusal(401, "NOT_AUTHORIZED", "Provide a properly configured and signed bearer token.") }
@@ -33,7 +33,7 @@ struct SalesEndpoint {
         request.query.first { $0.name == "filter[\(filter)]" }?.value
     }
 
-    /// From eight o'clock of the next morning on, in Pacific Time.
+    /// Whether a day's report is ready: it is from eight o'clock of the next morning on, in Pacific Time.
     private func isReady(_ day: String) -> Bool { day < SalesReport.pacificDay(of: now.addingTimeInterval(-8 * 3600)) }
 
     private static func refusal(_ status: UInt32, _ code: String, _ detail: String) -> Answer {

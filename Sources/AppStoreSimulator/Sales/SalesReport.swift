@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A Summary Sales report of Apple's for one day of Pacific Time, as App Store Connect hands it out.
+/// Apple's Summary Sales report for one day of Pacific Time, as in App Store Connect.
 public struct SalesReport: Sendable {
-    /// What is summed up in one line.
+    /// What the units of one line have in common.
     package struct Kind: Hashable, Sendable {
         let sku: String
         let title: String
@@ -13,7 +13,7 @@ public struct SalesReport: Sendable {
         let price: SimulatedTransaction.Price?
         let isRefund: Bool
 
-        /// One of an app or, where `parent` is its SKU, of a purchase in it.
+        /// Makes the kind of an app or, if `parent` is the app's SKU, of a purchase in it.
         package init(
             sku: String, title: String, type: String, parent: String = "", price: SimulatedTransaction.Price? = nil,
             isRefund: Bool = false
@@ -37,15 +37,15 @@ public struct SalesReport: Sendable {
 
     package mutating func add(_ kind: Kind, units count: Int) { units[kind, default: 0] += count }
 
-    /// Of the team's vendor.
+    /// The number of the team's vendor.
     public static let vendorNumber = "85012345"
 
-    /// The day that a moment is of, in Apple's time.
+    /// The day of a moment in Apple's time.
     public static func pacificDay(of moment: Date) -> String {
         String(StoreDate(moment).text(in: .pacific).prefix(10))
     }
 
-    /// As Apple calls the file of a day.
+    /// Apple's name for the file of a day.
     public var fileName: String { "S_D_\(Self.vendorNumber)_\(day.filter(\.isNumber)).txt" }
 
     /// The columns of version 1_3.
@@ -56,7 +56,7 @@ public struct SalesReport: Sendable {
         "CMB", "Device", "Supported Platforms", "Proceeds Reason", "Preserved Pricing", "Client", "Order Type",
     ]
 
-    /// The whole file, before it is compressed.
+    /// The content of the file, before it is compressed.
     public var text: String {
         let lines = units.keys.sorted { Self.place($0).lexicographicallyPrecedes(Self.place($1)) }.map(line)
         return ([Self.columns] + lines).map { $0.joined(separator: "\t") + "\n" }.joined()
@@ -91,7 +91,7 @@ public struct SalesReport: Sendable {
 }
 
 extension SimulatedApp {
-    /// The SKU that an app's owner gave it.
+    /// The SKU that the app's owner chose.
     public var sku: String { Self.sku(of: bundleID) }
 
     package static func sku(of bundleID: String) -> String {

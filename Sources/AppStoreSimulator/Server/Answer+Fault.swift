@@ -1,14 +1,14 @@
 import Foundation
 
-/// Which of Apple's services fails: each has its own words for it.
+/// The service of Apple's that fails; each has its own words for it.
 enum Service {
     case verifyReceipt
     case serverAPI
 }
 
 extension Answer {
-    /// What becomes of a good answer that meets a fault. `random` chooses among a fault's variants; `now` is the
-    /// real time, by which clients read `Retry-After`.
+    /// Applies a fault to a good answer. `random` chooses among a fault's variants; `now` is the real time, by which
+    /// clients read `Retry-After`.
     func meeting(
         _ fault: Fault, of service: Service, random: UInt64, timeoutSeconds: Double, now: Date
     ) -> Answer {
@@ -24,7 +24,7 @@ extension Answer {
         case .truncated: truncated()
         case .html: Self.page(200, "Your request could not be completed")
         case .cut: cut()
-        // What the answer says is wrong already.
+        // The content of the answer is wrong already.
         case .forged, .foreign, .expiredToken: self
         }
     }

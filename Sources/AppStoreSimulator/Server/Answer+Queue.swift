@@ -1,7 +1,7 @@
 import CMicroHTTPD
 
 extension Answer {
-    /// Hands the answer to libmicrohttpd, which keeps a copy of it.
+    /// Passes the answer to libmicrohttpd, which keeps a copy of it.
     func queue(on connection: OpaquePointer?) -> MHD_Result {
         guard let response = cutAfter.map(partialResponse) ?? wholeResponse() else { return .NO }
         defer { MHD_destroy_response(response) }
@@ -17,7 +17,7 @@ extension Answer {
         }
     }
 
-    /// Promises the whole body and fails after a part of it, so that libmicrohttpd closes the connection.
+    /// Announces the whole body and fails after a part of it, so that libmicrohttpd closes the connection.
     private func partialResponse(_ length: Int) -> OpaquePointer? {
         let part = Unmanaged.passRetained(PartialBody(Array(body.prefix(length)))).toOpaque()
         return MHD_create_response_from_callback(
@@ -35,7 +35,7 @@ extension Answer {
     }
 }
 
-/// The part of a body that is sent before its connection ends.
+/// The part of a body that is sent before the connection ends.
 private final class PartialBody {
     /// libmicrohttpd's MHD_CONTENT_READER_END_WITH_ERROR, a macro that Swift can't import.
     private static let endWithError = -2

@@ -4,9 +4,9 @@ struct Answer: Sendable {
     var contentType = "application/json;charset=UTF-8"
     var retryAfter: String?
     var body: [UInt8]
-    /// Only so many bytes of the body are sent before the connection ends.
+    /// How many bytes of the body are sent before the connection ends; `nil` to send all.
     var cutAfter: Int?
-    /// Seconds before it is sent.
+    /// Seconds before the answer is sent.
     var delay = 0.0
 
     init(status: UInt32 = 200, body: [UInt8]) {
@@ -14,7 +14,7 @@ struct Answer: Sendable {
         self.body = body
     }
 
-    /// A web page, such as a load balancer sends.
+    /// A web page, as a load balancer sends.
     static func page(_ status: UInt32, _ title: String) -> Answer {
         let html = "<html><head><title>\(title)</title></head><body><h1>\(title)</h1></body></html>"
         var answer = Answer(status: status, body: Array(html.utf8))

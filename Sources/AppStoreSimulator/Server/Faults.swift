@@ -2,13 +2,13 @@ import Foundation
 
 /// One way in which Apple fails to answer.
 public enum Fault: String, Hashable, Sendable, CaseIterable {
-    /// The answer comes when the client has given up.
+    /// The answer comes after the client has given up.
     case timeout
     /// An HTTP status of 500, 502, 503 or 504.
     case http500
     /// An HTTP status of 429 with `Retry-After`, in seconds or, as Apple does, in UNIX milliseconds.
     case rateLimited = "429"
-    /// Status 21005: unable to answer for now; from the App Store Server API an error that asks to try again.
+    /// Status 21005: unable to answer for now; from the App Store Server API, an error that asks to try again.
     case unavailable = "21005"
     /// Status 21009 or 21100–21199 with `is-retryable` or `is_retryable`; from the App Store Server API 5000001.
     case internalError = "21009"
@@ -20,24 +20,24 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
     case html
     /// A connection that ends in the middle of the answer.
     case cut
-    /// Signed by a stranger; of `verifyReceipt` nothing is signed.
+    /// Signed by a stranger; answers of `verifyReceipt` are not signed.
     case forged
     /// One notification of a page is another app's.
     case foreign
     /// Error 4000017: the token of a page of notifications has expired.
     case expiredToken = "4000017"
 
-    /// Those that any request can meet.
+    /// The faults that any request can meet.
     public static let common = allCases.filter { ![.forged, .foreign, .expiredToken].contains($0) }
 }
 
-/// Which share of the requests meets which fault. The same seed, receipt and attempt always meet the same.
+/// The share of the requests that meets each fault. The same seed, receipt and attempt always meet the same.
 public struct Faults: Hashable, Sendable {
     /// Shares of 0…1 that add up to 1 at most.
     public let shares: [Fault: Double]
     /// The share of receipts that meet a fault at every attempt.
     public let stickyShare: Double
-    /// For how many seconds a `timeout` holds its answer back.
+    /// The seconds for which a `timeout` holds its answer back.
     public var timeoutSeconds: Double
 
     public static let none = Faults()
@@ -48,7 +48,7 @@ public struct Faults: Hashable, Sendable {
         timeoutSeconds = 0
     }
 
-    /// Throws when a share is not within 0…1 or all add up to more than 1.
+    /// - Throws: if a share is not within 0…1, or all add up to more than 1.
     public init(
         _ shares: [Fault: Double], stickyShare: Double = 0, timeoutSeconds: Double = 60
     ) throws(SimulatorError) {
@@ -80,7 +80,7 @@ public struct Faults: Hashable, Sendable {
 
     var isNone: Bool { shares.isEmpty && stickyShare == 0 }
 
-    /// What the n-th request of a receipt meets.
+    /// The fault that the n-th request of a receipt meets.
     func fault(seed: UInt64, request: UInt64, attempt: UInt64) -> Fault? {
         if Mix.share(Mix.value(seed, request, .max)) < stickyShare {
             let all = shares.isEmpty ? Dictionary(uniqueKeysWithValues: Fault.common.map { ($0, 1) }) : shares
@@ -90,7 +90,7 @@ public struct Faults: Hashable, Sendable {
         return Self.fault(at: Mix.share(Mix.value(seed, request, attempt)), of: shares)
     }
 
-    /// The shares laid end to end: the fault that covers a point, if any does.
+    /// The fault that covers a point if the shares are laid end to end; `nil` if none does.
     private static func fault(at point: Double, of shares: [Fault: Double]) -> Fault? {
         var end = 0.0
         return Fault.allCases.first { fault in

@@ -1,12 +1,12 @@
 import Foundation
 
-/// How long answers take: a log-normal distribution, as of a service across the internet.
+/// The duration of answers: a log-normal distribution, as of a service across the internet.
 public struct Latency: Hashable, Sendable {
-    /// Seconds, both.
+    /// Both in seconds.
     public let median: Double
     public let percentile99: Double
 
-    /// Throws when the 99th percentile lies below the median or one of them below nought.
+    /// - Throws: if the 99th percentile is less than the median, or one of them is negative.
     public init(median: Double, percentile99: Double) throws(SimulatorError) {
         guard median >= 0, percentile99 >= median else {
             throw .invalidOption("the latency's 99th percentile must not be below its median")
@@ -15,7 +15,7 @@ public struct Latency: Hashable, Sendable {
         self.percentile99 = percentile99
     }
 
-    /// The delay that belongs to a random number.
+    /// The delay for a random number.
     func delay(_ random: UInt64) -> Double {
         guard median > 0 else { return 0 }
         let deviation = log(percentile99 / median) / 2.326

@@ -1,23 +1,23 @@
 import CMicroHTTPD
 import Synchronization
 
-/// A request as it came over HTTP.
+/// A request that came over HTTP.
 struct Request: Sendable {
     let method: String
     /// Without the query.
     let path: String
     let query: [(name: String, value: String)]
-    /// The header of that name.
+    /// The value of the header with this name.
     let authorization: String?
     let body: [UInt8]
 }
 
-/// An HTTP or HTTPS server on a port of 127.0.0.1, over libmicrohttpd: two threads that answer. An answer that is
-/// to come later suspends its connection and holds no thread.
+/// An HTTP or HTTPS server on a port of 127.0.0.1, with libmicrohttpd and two threads that answer. A delayed answer
+/// suspends its connection and holds no thread.
 final class Listener: Sendable {
     private let respond: @Sendable (Request) -> Answer
     private let suspended = SuspendedConnections()
-    /// The daemon's address while it runs, and its port; C pointers are not `Sendable`.
+    /// The daemon's address while it runs, and its port. The address is a number, as C pointers are not `Sendable`.
     private let running = Mutex<(daemon: UInt, port: UInt16)>((0, 0))
 
     /// `respond` is called on the server's threads.
@@ -27,12 +27,12 @@ final class Listener: Sendable {
 
     deinit { stop() }
 
-    /// Listens on the port, 0 for any that is free, and returns it.
+    /// Listens on the port, or on any free one for 0, and returns it.
     func start(port: UInt16, credentials: ServerCredentials? = nil) throws(SimulatorError) -> UInt16 {
         let flags =
             MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
             | (credentials == nil ? 0 : MHD_USE_TLS.rawValue)
-        // The daemon is stopped before the listener goes, so the context outlives every callback.
+        // The daemon is stopped before the listener is released, so the context outlives every callback.
         let context = Unmanaged.passUnretained(self).toOpaque()
         guard
             let daemon = MHD_start_loopback_daemon(
@@ -44,7 +44,7 @@ final class Listener: Sendable {
         return bound
     }
 
-    /// Sends what is held back and closes every connection.
+    /// Sends the answers that are held back and closes every connection.
     func stop() {
         let address = running.withLock { running in
             defer { running = (0, 0) }
@@ -55,7 +55,7 @@ final class Listener: Sendable {
         MHD_stop_daemon(daemon)
     }
 
-    /// Takes one part of a request; after the last, answers or suspends the connection until it's time to.
+    /// Takes one part of a request; after the last, answers, or suspends the connection until it is time to.
     fileprivate func handle(_ exchange: Exchange, on connection: OpaquePointer?) -> MHD_Result {
         let answer = exchange.answer ?? respond(exchange.request)
         guard exchange.answer == nil, answer.delay > 0 else { return answer.queue(on: connection) }
@@ -65,7 +65,7 @@ final class Listener: Sendable {
     }
 }
 
-/// What is known of a request that is under way. Only the thread that serves its connection touches it.
+/// The state of a request in progress. Only the thread that serves its connection touches it.
 private final class Exchange {
     private static let mostBytes = 16 * 1024 * 1024
     private let method: String
@@ -87,7 +87,7 @@ private final class Exchange {
         Request(method: method, path: path, query: query, authorization: authorization, body: body)
     }
 
-    /// Adds a part of the body; false when it grows beyond reason.
+    /// Adds a part of the body; returns false if the body grows beyond reason.
     func add(_ part: UnsafeRawBufferPointer) -> Bool {
         body.append(contentsOf: part)
         return body.count <= Self.mostBytes

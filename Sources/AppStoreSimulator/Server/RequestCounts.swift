@@ -1,8 +1,8 @@
-/// What a store was asked, and how often it failed on purpose.
+/// The requests to a store, and how often it failed on purpose.
 public struct RequestCounts: Hashable, Sendable {
-    /// Of `verifyReceipt`.
+    /// Requests to `verifyReceipt`.
     public internal(set) var byEndpoint: [StoreEnvironment: Int] = [:]
-    /// Of the App Store Server API, in both environments.
+    /// Requests to the App Store Server API, in both environments.
     public internal(set) var byServerAPIEndpoint: [ServerAPIEndpoint: Int] = [:]
     public internal(set) var salesReports = 0
     /// Requests to the App Store Server API that were answered with 401.
@@ -10,7 +10,7 @@ public struct RequestCounts: Hashable, Sendable {
     /// Requests to the App Store Server API that came too fast.
     public internal(set) var rateLimited = 0
     public internal(set) var byFault: [Fault: Int] = [:]
-    /// Requests that came during an outage; the other numbers have them too.
+    /// Requests that came during an outage; the other numbers include them.
     public internal(set) var duringOutage = 0
 
     public var total: Int { byEndpoint.values.reduce(0, +) + byServerAPIEndpoint.values.reduce(0, +) + salesReports }

@@ -1,5 +1,5 @@
-/// A server's key and certificate for localhost, and the certificate authority that signed it, whose own key nobody has.
-/// They come with the simulator as `TestKeys` do.
+/// A server's key and certificate for localhost, and the certificate authority that signed it, whose own key nobody
+/// has. They are part of the simulator, like `TestKeys`.
 struct ServerCredentials: Sendable {
     let keyPEM: String
     let certificatePEM: String

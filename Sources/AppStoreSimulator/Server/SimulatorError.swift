@@ -1,4 +1,4 @@
-/// What can go wrong in the simulator itself.
+/// An error of the simulator itself.
 public enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {
     case invalidOption(String)
     /// The port could not be bound.

@@ -2,8 +2,8 @@ import CMicroHTTPD
 import Dispatch
 import Synchronization
 
-/// Connections whose answers are held back. libmicrohttpd keeps a suspended connection until it is resumed, even if
-/// its client went away, and wants all of them resumed before the server stops.
+/// Connections whose answers are held back. libmicrohttpd keeps a suspended connection until it is resumed, even if its
+/// client went away, and needs all of them resumed before the server stops.
 final class SuspendedConnections: Sendable {
     private struct State {
         var waiting: Set<UInt> = []
@@ -12,7 +12,7 @@ final class SuspendedConnections: Sendable {
 
     private let state = Mutex(State())
 
-    /// Suspends the connection for so many seconds.
+    /// Suspends the connection for this many seconds.
     func suspend(_ connection: OpaquePointer?, seconds: Double) {
         let address = UInt(bitPattern: connection)
         let isSuspended = state.withLock { state in

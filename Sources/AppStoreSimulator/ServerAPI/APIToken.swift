@@ -1,10 +1,10 @@
 import Foundation
 
-/// The token by which a client of the App Store Server API or of the App Store Connect API says who it is (JWT with
-/// ES256).
+/// The token with which a client of the App Store Server API or of the App Store Connect API identifies itself (JWT
+/// with ES256).
 struct APIToken {
     private static let audience = "appstoreconnect-v1"
-    /// Seconds that a token may be valid for at most: one for an app, and one for the team.
+    /// The most seconds that a token may be valid for: one for an app, and one for the team.
     private static let longestLife: Double = 3600
     private static let longestLifeOfTeam: Double = 1200
     /// How far the client's clock may be ahead.
@@ -23,7 +23,7 @@ struct APIToken {
         let bid: String?
     }
 
-    /// The app that the client asks for; `nil` where it is the team's.
+    /// The app that the client asks about; `nil` if it asks as the team.
     let bundleID: String?
 
     /// `nil` for a token that Apple would answer with 401.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which of a customer's transactions are asked for.
+/// The choice of a customer's transactions in a request.
 struct HistoryFilter {
     private let dates: ClosedRange<Date>
     private let productIDs: Set<String>

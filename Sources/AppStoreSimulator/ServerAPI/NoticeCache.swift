@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What each app was or will be told, made once for the records as they are: a history of many pages sorts it once.
-/// It holds what is still to come, so that a clock that goes on changes nothing of it.
+/// The past and future notifications of each app, computed once for each version of the records, so that a history of
+/// many pages sorts them once. As it holds the future ones, a clock that goes on changes nothing in it.
 final class NoticeCache: Sendable {
     private struct Key: Hashable {
         let bundleID: String
@@ -15,7 +15,7 @@ final class NoticeCache: Sendable {
 
     private let kept = Mutex(Kept())
 
-    /// - Parameter version: of the records.
+    /// - Parameter version: the version of the records.
     func all(
         of bundleID: String, in environment: StoreEnvironment, _ records: StoreRecords, version: Int
     ) -> [StoreNotification] {

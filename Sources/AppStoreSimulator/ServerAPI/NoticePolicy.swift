@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How what the store tells the apps' servers by itself fares: which notifications there are, and how their URL takes
+/// What becomes of the notifications that the store sends to the apps' servers: which exist, and how the URL takes
 /// them. Each is drawn from the notification alone.
 public struct NoticePolicy: Hashable, Sendable {
     /// One attempt to send, in Apple's words.
@@ -12,36 +12,37 @@ public struct NoticePolicy: Hashable, Sendable {
         var isTaken: Bool { result == Self.taken }
     }
 
-    /// Hours from the notification to each attempt: Apple tries again 1, 12, 24, 48 and 72 hours after the one before.
+    /// Hours from the notification to each attempt: Apple tries again 1, 12, 24, 48 and 72 hours after the previous
+    /// one.
     private static let attempts: [Double] = [0, 1, 13, 37, 85, 157]
     private static let failures = [
         "TIMED_OUT", "UNSUCCESSFUL_HTTP_RESPONSE_CODE", "NO_RESPONSE", "SOCKET_ISSUE", "TLS_ISSUE", "PREMATURE_CLOSE",
     ]
 
-    /// The share that there never is: neither sent nor in the history.
+    /// The share that never exists, and so is neither sent nor in the history.
     public var missingShare = 0.0
-    /// The share that the URL takes at a later attempt only, and that which it never takes.
+    /// The share that the URL takes only at a later attempt, and the share that it never takes.
     public var delayedShare = 0.0
     public var refusedShare = 0.02
-    /// The seconds that a notification comes after what it tells of, at most.
+    /// The most seconds by which a notification follows its event.
     public var mostDelay = 0.0
-    /// While the URL takes nothing: what is tried then fails.
+    /// When the URL takes nothing, and every attempt fails.
     public var deafness: Range<Date>?
-    /// Whether the job hears of a notification only when the URL takes it, for nobody reads the history.
+    /// Whether the job hears of a notification only when the URL takes it, because nobody reads the history.
     package var isHeardWhenTaken = false
-    /// The apps have a URL from then on.
+    /// When the apps begin to have a URL.
     public var since = Date.distantPast
 
     public init() {}
 
-    /// When a notification of what happened at a moment is there, if it ever is.
+    /// When the notification of an event appears, if it ever does.
     func moment(of kind: StoreNotification.Kind, _ transactionID: String, at happened: Date) -> Date? {
         let hash = StoreNotification.hash(kind, transactionID)
         guard happened >= since, Mix.share(Mix.value(hash, 1)) >= missingShare else { return nil }
         return happened + (Mix.share(Mix.value(hash, 2)) * mostDelay).rounded()
     }
 
-    /// When the job can hear of what happened at a moment, if it ever can.
+    /// When the job can hear of an event, if it ever can.
     package func heard(_ kind: StoreNotification.Kind, _ transactionID: String, at happened: Date) -> Date? {
         guard let signedAt = moment(of: kind, transactionID, at: happened) else { return nil }
         return isHeardWhenTaken
@@ -53,7 +54,7 @@ public struct NoticePolicy: Hashable, Sendable {
         attempts(hash, signedAt: signedAt, by: .distantFuture).last.flatMap { $0.isTaken ? $0.at : nil }
     }
 
-    /// The attempts to send a notification up to a moment.
+    /// The attempts to send a notification, up to a moment.
     func attempts(of notification: StoreNotification, by now: Date) -> [Attempt] {
         attempts(notification.hash, signedAt: notification.at, by: now)
     }

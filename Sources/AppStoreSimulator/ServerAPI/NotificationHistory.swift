@@ -2,7 +2,7 @@ import Foundation
 
 /// The answer of Get Notification History: what the store told the app's server, or tried to.
 struct NotificationHistory {
-    /// As long as Apple keeps them, in seconds.
+    /// The seconds for which Apple keeps notifications.
     private static func retention(in environment: StoreEnvironment) -> Double {
         environment == .production ? 180 * 86_400 : 30 * 86_400
     }
@@ -18,7 +18,7 @@ struct NotificationHistory {
 
     private let api: ServerAPI
     private let notifications: [StoreNotification]
-    /// Names the place of the next notification, and the window: each page is asked for with the same.
+    /// The place of the next notification, and the window, which must be the same for each page.
     private let token: String?
 
     init(_ api: ServerAPI, _ request: ServerAPIRequest) throws(ServerAPIError) {
@@ -74,7 +74,7 @@ struct NotificationHistory {
         "\(place) \(body.startDate ?? 0) \(body.endDate ?? 0)"
     }
 
-    /// The place of the first notification that a token asks for.
+    /// The place of the first notification that a token refers to.
     private static func first(_ text: String?, of body: Body) throws(ServerAPIError) -> Int? {
         guard let text, !text.isEmpty else { return nil }
         guard let token = Base64URL.bytes(text).map({ String(decoding: $0, as: UTF8.self) }),
@@ -113,7 +113,7 @@ struct NotificationHistory {
 }
 
 extension [StoreNotification] {
-    /// The first place at which something holds that holds for all behind it, too.
+    /// The first place at which a condition holds that also holds for all later ones.
     fileprivate func firstPlace(where holds: (StoreNotification) -> Bool) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {

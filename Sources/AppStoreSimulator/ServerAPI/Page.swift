@@ -1,11 +1,11 @@
 import Foundation
 
-/// Up to 20 of a customer's transactions, and the revision from which to ask for those behind them. In ascending
-/// order what is written later comes behind every revision, so the last one can be kept.
+/// Up to 20 of a customer's transactions, and the revision from which to ask for the next ones. In ascending order
+/// whatever is written later follows every revision, so the last one can be kept.
 struct Page {
     let purchases: [ServerAPI.Known]
     let hasMore: Bool
-    /// Names the last transaction that was given: milliseconds of its change, and its id.
+    /// Identifies the last transaction of the page: the milliseconds of its change, and its id.
     let revision: String
 
     /// - Parameter all: in ascending order.
@@ -30,7 +30,7 @@ struct Page {
         }
     }
 
-    /// Where a transaction stands in the history.
+    /// The position of a transaction in the history.
     private struct Position {
         private let milliseconds: Int64
         private let id: String

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// How many requests a second the App Store Server API answers for one app, by endpoint. In the sandbox a tenth.
+/// How many requests a second the App Store Server API answers for one app, by endpoint; in the sandbox a tenth.
 public struct RateLimits: Hashable, Sendable {
-    /// What isn't here has no limit.
+    /// Endpoints that are not in it have no limit.
     public let perSecond: [ServerAPIEndpoint: Double]
 
     public static let none = RateLimits(unchecked: [:])
 
-    /// As Apple publishes them.
+    /// The limits that Apple publishes.
     public static let apple = RateLimits(unchecked: [
         .transaction: 50, .history: 50, .subscriptions: 50, .lookup: 10, .refunds: 10, .notifications: 50,
     ])
@@ -17,7 +17,7 @@ public struct RateLimits: Hashable, Sendable {
         self.perSecond = perSecond
     }
 
-    /// Throws when a limit is not above 0.
+    /// - Throws: if a limit is not above 0.
     public init(_ perSecond: [ServerAPIEndpoint: Double]) throws(SimulatorError) {
         guard perSecond.values.allSatisfy({ $0 > 0 && $0.isFinite }) else {
             throw .invalidOption("a rate limit must be above 0")
@@ -46,7 +46,7 @@ public struct RateLimits: Hashable, Sendable {
     }
 }
 
-/// Counts requests against the limits: a bucket that holds a second's worth for each app, endpoint and environment.
+/// Counts requests against the limits, with a bucket of a second's requests for each app, endpoint and environment.
 final class RateGate: Sendable {
     struct Line: Hashable {
         let bundleID: String
@@ -66,7 +66,7 @@ final class RateGate: Sendable {
         self.limits = limits
     }
 
-    /// Lets a request pass, or says from when on the next one may: by the real time, as clients read it.
+    /// Lets a request pass, or returns when the next one may, by the real time, as clients read it.
     func pass(_ line: Line, at now: Date) -> Date? {
         guard let limit = limits.perSecond[line.endpoint] else { return nil }
         let rate = line.environment == .sandbox ? limit / 10 : limit

@@ -2,7 +2,7 @@ import Foundation
 
 /// The App Store Server API as a function: from a request of an app to the answer, at one moment.
 struct ServerAPI {
-    /// Apple's.
+    /// Apple's page length.
     static let pageLength = 20
 
     var signer: PayloadSigner
@@ -10,9 +10,9 @@ struct ServerAPI {
     let app: SimulatedApp
     let environment: StoreEnvironment
     let now: Date
-    /// All that the app was or will be told, in the order of time.
+    /// All past and future notifications of the app, in chronological order.
     var notices: () -> [StoreNotification] = { [] }
-    /// What is wrong with the answer, where that is in what it says.
+    /// The fault in the content of the answer, if there is one.
     var fault: Fault?
 
     func answer(to request: ServerAPIRequest) -> Answer {
@@ -56,7 +56,7 @@ struct ServerAPI {
         return Answer { writePage(page, to: &$0) }
     }
 
-    /// Apple says with a status whether the order is the app's; in the sandbox no order has an id.
+    /// Answers with a status whether the order is the app's; in the sandbox no order has an id.
     private func lookUp(order id: String) -> Answer {
         guard environment == .production else { return .page(404, "Not Found") }
         let purchases = records.purchases(ofOrder: id).filter { $0.bundleID == app.bundleID && $0.at <= now }
@@ -79,19 +79,19 @@ struct ServerAPI {
 
     // MARK: What the store knows
 
-    /// A purchase and what became of it by now.
+    /// A purchase and what became of it so far.
     struct Known {
         let purchase: StoredPurchase
         let refund: Refund?
-        /// When a refund was turned back.
+        /// When a refund was reversed.
         var reversedAt: Date?
 
         var transaction: SimulatedTransaction { purchase.transaction }
-        /// When the store last had something to write about it.
+        /// When the store last wrote something about it.
         var modifiedAt: Date { max(transaction.purchasedAt, refund?.at ?? reversedAt ?? .distantPast) }
     }
 
-    /// The purchase of an id, which must be the app's and its account's still.
+    /// The purchase with an id, which must be the app's, and whose account must still exist.
     func purchase(_ id: String) throws(ServerAPIError) -> Known {
         guard id.utf8.count <= 24, id.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
             throw .invalidTransactionID
@@ -105,7 +105,7 @@ struct ServerAPI {
 
     /// All that the customer of a transaction has bought in the app, in the order in which the store wrote it.
     ///
-    /// - Parameter id: of any of the transactions, or of the customer's dealings with the app.
+    /// - Parameter id: the id of any of the transactions, or the `appTransactionId`.
     func purchases(ofCustomer id: String) throws(ServerAPIError) -> [Known] {
         let customer = records.account(ofAppTransaction: id, in: environment, bundleID: app.bundleID)
         if customer.map(records.isDeleted) ?? false { throw .accountNotFound }

@@ -1,4 +1,4 @@
-/// What the App Store Server API can be asked.
+/// The endpoints of the App Store Server API.
 public enum ServerAPIEndpoint: String, Hashable, Sendable, CaseIterable {
     case transaction
     case history
@@ -21,16 +21,16 @@ public enum ServerAPIEndpoint: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A question to the App Store Server API.
+/// A request to the App Store Server API.
 struct ServerAPIRequest: Sendable {
     let endpoint: ServerAPIEndpoint
-    /// The id at the path's end: of a transaction or an order; empty for notifications.
+    /// The id at the end of the path, of a transaction or an order; empty for notifications.
     let id: String
     let query: [(name: String, value: String)]
     let authorization: String?
     let body: [UInt8]
 
-    /// `nil` where the path, without that of the environment, is no endpoint's.
+    /// `nil` if the path, without the environment's prefix, is not an endpoint's.
     init?(_ request: Request, path: Substring) {
         guard
             let endpoint = ServerAPIEndpoint.allCases.first(where: { path.hasPrefix($0.prefix) }),
@@ -45,7 +45,7 @@ struct ServerAPIRequest: Sendable {
         body = request.body
     }
 
-    /// The values of a parameter that may be given many times.
+    /// The values of a parameter that may be repeated.
     func all(_ name: String) -> [String] {
         query.filter { $0.name == name }.map(\.value)
     }

@@ -44,7 +44,7 @@ struct ServerAPIError: Error, Hashable {
         status: 404, code: 4_040_010, message: "Transaction id not found.")
     static let rateLimited = ServerAPIError(status: 429, code: 4_290_000, message: "Rate limit exceeded.")
 
-    /// Those that ask to try again.
+    /// The codes that ask to try again.
     static let retryable = [
         ServerAPIError(status: 404, code: 4_040_002, message: "Account not found. Please try again."),
         ServerAPIError(status: 404, code: 4_040_004, message: "App not found. Please try again."),
@@ -62,21 +62,21 @@ extension Answer {
         }
     }
 
-    /// An object as the body.
+    /// Makes an answer with an object as its body.
     init(status: UInt32 = 200, _ write: (inout JSONText) -> Void) {
         var text = JSONText(capacity: 1024)
         text.object(nil, write)
         self.init(status: status, body: text.bytes)
     }
 
-    /// What a token that can't be trusted is answered: not JSON.
+    /// The answer to a token that can't be trusted, which is not JSON.
     static let unauthenticated: Answer = {
         var answer = Answer(status: 401, body: Array("Unauthenticated\n".utf8))
         answer.contentType = "text/plain;charset=UTF-8"
         return answer
     }()
 
-    /// - Parameter until: by the real time; Apple writes UNIX milliseconds.
+    /// - Parameter until: in real time; Apple writes UNIX milliseconds.
     static func rateLimited(until milliseconds: Int64) -> Answer {
         var answer = Answer(ServerAPIError.rateLimited)
         answer.retryAfter = String(milliseconds)

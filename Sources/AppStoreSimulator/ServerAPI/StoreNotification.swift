@@ -11,7 +11,7 @@ package struct StoreNotification {
         case revoke = "REVOKE"
         case consumptionRequest = "CONSUMPTION_REQUEST"
 
-        /// What tells of a purchase; a restored one is none.
+        /// The kind for a purchase; `nil` for a restored one.
         package init?(_ transaction: SimulatedTransaction) {
             if transaction.isAutoRenewable {
                 self = transaction.isRenewal ? .renewed : .subscribed
@@ -22,13 +22,13 @@ package struct StoreNotification {
             }
         }
 
-        /// What tells of a refund.
+        /// The kind for a refund.
         init(_ refund: Refund) {
             self = refund.kind == .familyRevoke ? .revoke : .refund
         }
     }
 
-    /// Those that Apple has beside the store's own.
+    /// Apple's types that the store does not send.
     private static let otherTypes: Set<String> = [
         "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "EXPIRED",
         "EXTERNAL_PURCHASE_TOKEN", "GRACE_PERIOD_EXPIRED", "OFFER_REDEEMED", "PRICE_INCREASE", "REFUND_DECLINED",
@@ -37,16 +37,16 @@ package struct StoreNotification {
 
     let kind: Kind
     let at: Date
-    /// The purchase as it stood then.
+    /// The purchase as it was then.
     let known: ServerAPI.Known
-    /// Of a consumption request, in Apple's words.
+    /// The reason for a consumption request, in Apple's words.
     var reason: String?
 
     var subtype: String? { kind == .subscribed ? "INITIAL_BUY" : nil }
 
     static func isType(_ name: String) -> Bool { Kind(rawValue: name) != nil || otherTypes.contains(name) }
 
-    /// What the store has to tell about purchases, in the order of time.
+    /// The store's notifications about purchases, in chronological order.
     static func about(_ purchases: [StoredPurchase], _ records: StoreRecords) -> [StoreNotification] {
         purchases.filter { !records.isDeleted($0.account) }.flatMap { about($0, records) }
             .sorted { ($0.at, $0.known.transaction.id) < ($1.at, $1.known.transaction.id) }
@@ -87,7 +87,7 @@ package struct StoreNotification {
 extension ServerAPI {
     /// The notification as it was signed when it was sent (`responseBodyV2DecodedPayload`).
     ///
-    /// - Parameter bundleID: names another app than the one that asks.
+    /// - Parameter bundleID: another app to name instead of the one that asks.
     func signed(_ notification: StoreNotification, as bundleID: String? = nil) -> String {
         let known = notification.known
         return signer.sign { payload in

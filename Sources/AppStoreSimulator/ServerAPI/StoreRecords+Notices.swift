@@ -1,11 +1,11 @@
 package import Foundation
 
 extension StoreRecords {
-    /// What the store posts to an app's URL in production, and the URL takes, at such moments: each as it was signed.
+    /// The notifications that an app's URL in production takes at the given moments, each as it was signed.
     ///
     /// - Parameters:
-    ///   - seed: of the store.
-    ///   - now: the moment that the store takes for the present.
+    ///   - seed: the seed of the store.
+    ///   - now: the store's present moment.
     package func noticesTaken(
         by bundleID: String, seed: UInt64, at now: Date, _ isWanted: (Date) -> Bool
     ) -> [String] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The answer of Get All Subscription Statuses: of each of the customer's subscriptions the latest transaction.
+/// The answer of Get All Subscription Statuses: the latest transaction of each of the customer's subscriptions.
 struct SubscriptionStatuses {
     /// Apple's numbers; a simulated subscription is never in a billing retry or its grace.
     enum Status: Int64, CaseIterable {

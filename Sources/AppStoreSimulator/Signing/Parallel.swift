@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Work that signs much, spread over the machine's processors.
+/// Spreads work that signs much over the machine's processors.
 package enum Parallel {
     /// The results in the order of the elements.
     package static func map<Elements: RandomAccessCollection & Sendable, Result: Sendable>(

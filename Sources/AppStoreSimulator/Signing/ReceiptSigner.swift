@@ -1,9 +1,9 @@
 import Foundation
 
-/// How a receipt becomes the text that clients upload, signed as Apple signs it, and is read back by `verifyReceipt`.
-/// The text carries all its facts, so the store keeps nothing of the receipts it made.
+/// Turns a receipt into the text that clients upload, signed as Apple signs it, and reads it back for `verifyReceipt`.
+/// The text carries all its facts, so the store remembers nothing of the receipts it made.
 package struct ReceiptSigner: Sendable {
-    /// App receipts made from this moment on are signed over SHA-256, 24 January 2025 (TN3138), and over SHA-1 before.
+    /// App receipts are signed over SHA-256 from this moment on, 24 January 2025 (TN3138), and over SHA-1 before.
     private static let sha256Begin = Date(timeIntervalSince1970: 1_737_676_800)
 
     let seed: UInt64
@@ -14,11 +14,11 @@ package struct ReceiptSigner: Sendable {
         self.keys = keys
     }
 
-    /// Why a text is no receipt of this store.
+    /// Why a text is not a receipt of this store.
     enum Unreadable: Error {
-        /// It isn't a receipt at all.
+        /// It isn't a receipt.
         case malformed
-        /// It is one, and another signed it.
+        /// It is a receipt, but another store signed it.
         case notAuthentic
     }
 
@@ -41,7 +41,7 @@ package struct ReceiptSigner: Sendable {
     /// A receipt of this store with one bit changed after it was signed.
     package func forge(_ receipt: SimulatedReceipt) -> String {
         var bytes = container(of: receipt)
-        // The signature is the container's last part.
+        // The signature is the last part of the container.
         bytes[bytes.count - 1] ^= 1
         return Data(bytes).base64EncodedString()
     }
@@ -74,7 +74,7 @@ package struct ReceiptSigner: Sendable {
         }
     }
 
-    /// StoreKit 2's, signed when the receipt was made.
+    /// The form of StoreKit 2, signed when the receipt was made.
     private func signedTransaction(of receipt: SimulatedReceipt) -> String {
         guard let transaction = receipt.transactions.first else { return "" }
         let payload = TransactionPayload(

@@ -37,7 +37,7 @@ struct FlatAnswer {
         object.field("unique_vendor_identifier", "88DE8B5A-0B5C-48F6-A014-CBA8A07858BC")
     }
 
-    /// In this form `expires_date` holds the milliseconds, and the texts have names of their own.
+    /// Writes the end of a period: here `expires_date` holds the milliseconds, and the texts have names of their own.
     private func writeExpiry(_ expiresAt: Date, of transaction: SimulatedTransaction, to object: inout JSONText) {
         object.field("expires_date", String(expiresAt.unixMilliseconds))
         object.text("expires_date_formatted", expiresAt, in: .gmt)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON, written field by field in the order that Apple writes it; `JSONEncoder` takes ten times as long.
+/// JSON, written field by field in Apple's order; `JSONEncoder` takes ten times as long.
 package struct JSONText {
     package private(set) var bytes: [UInt8] = []
 
@@ -8,7 +8,7 @@ package struct JSONText {
         bytes.reserveCapacity(capacity)
     }
 
-    /// An object: the whole text, an element, or the field of that name.
+    /// Adds an object: the whole text, an element, or the field with that name.
     package mutating func object(_ name: String? = nil, _ write: (inout JSONText) -> Void) {
         begin(name)
         bytes.append(UInt8(ascii: "{"))
@@ -23,7 +23,7 @@ package struct JSONText {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// A text as an element of an array.
+    /// Adds a text as an element of an array.
     mutating func string(_ text: String) {
         begin(nil)
         append(quoted: text)
@@ -44,14 +44,14 @@ package struct JSONText {
         bytes.append(contentsOf: (bool ? "true" : "false").utf8)
     }
 
-    /// The three fields by which Apple writes a moment; numbers are strings.
+    /// Adds the three fields in which Apple writes a moment; numbers are strings.
     mutating func date(_ name: String, _ date: Date) {
         text(name, date, in: .gmt)
         field(name + "_ms", String(date.unixMilliseconds))
         text(name + "_pst", date, in: .pacific)
     }
 
-    /// A moment as Apple writes it for people.
+    /// Adds a moment in Apple's form for people.
     mutating func text(_ name: String, _ date: Date, in zone: StoreDate.Zone) {
         begin(name)
         bytes.append(UInt8(ascii: "\""))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The answer for a genuine receipt: what it says itself, and what became of it since.
+/// The answer for a genuine receipt: its content, and what became of it since.
 struct ReceiptAnswer {
     let receipt: SimulatedReceipt
     let records: StoreRecords
@@ -44,13 +44,13 @@ struct ReceiptAnswer {
         object.date("request_date", now)
         object.date("original_purchase_date", AppReceiptPayload.originalPurchaseDate)
         object.field("original_application_version", AppReceiptPayload.originalVersion)
-        // In the order of the receipt, which is not that of time.
+        // In the order of the receipt, which is not chronological.
         object.array("in_app") { rows in
             for transaction in receipt.transactions { rows.object { write(transaction, to: &$0) } }
         }
     }
 
-    /// A row of `in_app` or `latest_receipt_info`.
+    /// Writes a row of `in_app` or `latest_receipt_info`.
     private func write(_ transaction: SimulatedTransaction, to row: inout JSONText) {
         row.field("quantity", String(transaction.quantity))
         row.field("product_id", transaction.productID)
@@ -82,12 +82,12 @@ struct ReceiptAnswer {
 
     // MARK: What belongs to subscriptions
 
-    /// A subscription of which the receipt holds a period.
+    /// A subscription with a period in the receipt.
     private struct Held {
         let renews: Bool
-        /// Those that have begun, newest first.
+        /// The periods that have begun, newest first.
         let periods: [SimulatedTransaction]
-        /// Whether it could not be charged for yet, and will be.
+        /// Whether it could not be charged for yet, but will be.
         let isRetried: Bool
         /// Until when it is kept going meanwhile.
         let graceUntil: Date?

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// A refund, as Apple writes it into later answers.
+/// A refund, as it appears in later answers of Apple's.
 public struct Refund: Hashable, Sendable {
-    /// How much is taken back.
+    /// How much is refunded.
     public enum Kind: Hashable, Sendable {
         case full
         /// A part of the price, in thousandths of a percent.
         case prorated(Int64)
-        /// Access by Family Sharing; nobody is paid back.
+        /// Access by Family Sharing ends; nobody is paid back.
         case familyRevoke
     }
 
     public let at: Date
     /// `1`: a problem with the app; `0`: another.
     public let reason: String
-    /// Whether the customer went over to a higher product of the group: what is left of the period was paid back.
+    /// Whether the customer upgraded within the group, so the rest of the period was paid back.
     public let isUpgrade: Bool
     public let kind: Kind
-    /// From when on answers tell of no refund any more: the customer's dispute was lost, and Apple took the money again.
+    /// From when on answers show no refund any more: the customer's dispute was lost, and Apple took the money again.
     public var reversedAt: Date?
 
     public init(
@@ -30,14 +30,14 @@ public struct Refund: Hashable, Sendable {
         self.reversedAt = reversedAt
     }
 
-    /// Whether answers tell of it.
+    /// Whether answers show it.
     func isTold(at now: Date) -> Bool { at <= now && (reversedAt.map { now < $0 } ?? true) }
 }
 
-/// The customer asked Apple for the money, and Apple asks the app's server what became of the purchase.
+/// A customer's request to Apple for a refund, about which Apple asks the app's server how the purchase was used.
 public struct ConsumptionRequest: Hashable, Sendable {
     public let at: Date
-    /// Such as `FULFILLMENT_ISSUE`, in Apple's words.
+    /// In Apple's words, such as `FULFILLMENT_ISSUE`.
     public let reason: String
 
     public init(at: Date, reason: String) {

@@ -1,4 +1,4 @@
-/// Random numbers that depend on a seed alone (SplitMix64), so that a world can be made again.
+/// Random numbers that depend only on a seed (SplitMix64), so that a world can be made again.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -6,7 +6,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// Numbers of their own for one part of what the seed describes.
+    /// Makes separate numbers for one part of what the seed describes.
     public init(seed: UInt64, part: String, number: UInt64 = 0) {
         state = Mix.value(seed, StableHash.of(part.utf8), number)
     }
@@ -16,18 +16,18 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         return Mix.finish(state)
     }
 
-    /// Whether something of this probability (0…1) happens.
+    /// Whether an event with this probability (0…1) happens.
     public mutating func happens(_ probability: Double) -> Bool {
         Mix.share(next()) < probability
     }
 
-    /// One of the values.
+    /// Picks one of the values.
     public mutating func pick<Values: RandomAccessCollection>(_ values: Values) -> Values.Element {
         values[values.index(values.startIndex, offsetBy: Int(next() % UInt64(values.count)))]
     }
 }
 
-/// Numbers mixed into one that looks random and is always the same.
+/// Mixes numbers into one that looks random and is always the same.
 package enum Mix {
     static func finish(_ value: UInt64) -> UInt64 {
         var mixed = value

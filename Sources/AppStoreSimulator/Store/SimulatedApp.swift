@@ -3,7 +3,7 @@ public struct SimulatedApp: Hashable, Sendable {
     public let bundleID: String
     /// The app's id in the store (`adam_id`, `app_item_id`).
     public let adamID: Int64
-    /// What `verifyReceipt` wants as `password` where a receipt holds auto-renewables; nothing asks for none.
+    /// The `password` that `verifyReceipt` requires if a receipt holds auto-renewables; `nil` if it requires none.
     public var sharedSecret: String?
 
     /// Whether the store sells it. The App Store Server API of production answers 401 for an app that was never
@@ -17,15 +17,15 @@ public struct SimulatedApp: Hashable, Sendable {
         self.isReleased = isReleased
     }
 
-    /// The group of all subscriptions of an app.
+    /// The group of all the app's subscriptions.
     static func subscriptionGroup(of bundleID: String) -> String { "20\(bundleID.utf8.count)001" }
 
-    /// The same for all that an account did with an app (`appTransactionId`).
+    /// The same for everything that an account did with an app (`appTransactionId`).
     static func appTransactionID(of account: String, in bundleID: String) -> String {
         String(700_000_000_000_000_000 + StableHash.of("\(bundleID) \(account)".utf8) % 100_000_000_000_000_000)
     }
 
-    /// An app whose id in the store and shared secret (32 hexadecimal digits, as Apple's) follow from the seed.
+    /// Makes an app whose id in the store and shared secret (32 hexadecimal digits, as Apple's) follow from the seed.
     public init(bundleID: String, seed: UInt64) {
         var random = SeededRandom(seed: seed, part: "app \(bundleID)")
         let adamID = Int64(1_400_000_000 + random.next() % 100_000_000)

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// What a receipt says: the unfinished consumables and everything lasting at the moment it was made. Verifying it
-/// later brings no newer consumables.
+/// The content of a receipt: the unfinished consumables and everything lasting when it was made. Verifying it later
+/// brings no newer consumables.
 public struct SimulatedReceipt: Hashable, Sendable {
-    /// What kind of proof it is. `verifyReceipt` reads the first two.
+    /// The kind of proof. `verifyReceipt` reads the first two.
     public enum Style: Hashable, Sendable {
         case appReceipt
         /// One transaction, answered flat, as before iOS 7.
@@ -15,11 +15,11 @@ public struct SimulatedReceipt: Hashable, Sendable {
     public var style: Style
     public var bundleID: String
     public var environment: StoreEnvironment
-    /// Stands for the Apple account that bought; nothing of it is in an answer.
+    /// Stands for the Apple account that bought; no answer shows anything of it.
     public var account: String
     public var createdAt: Date
     public var applicationVersion: String
-    /// Any style but an app receipt holds exactly one.
+    /// Exactly one, unless it is an app receipt.
     public var transactions: [SimulatedTransaction]
 
     public init(
@@ -38,7 +38,7 @@ public struct SimulatedReceipt: Hashable, Sendable {
 }
 
 extension SimulatedReceipt {
-    /// Says which download of the app it is; what has none, has 0.
+    /// Identifies the download of the app; 0 if there is none.
     var downloadID: Int64 {
         Int64(StableHash.of("\(bundleID) \(account)".utf8) % 900_000_000_000_000) + 1
     }

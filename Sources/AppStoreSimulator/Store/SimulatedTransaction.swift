@@ -1,14 +1,14 @@
 public import Foundation
 
-/// The environment a receipt is made in, with Apple's names.
+/// The environment in which a receipt is made, with Apple's names.
 public enum StoreEnvironment: String, Hashable, Sendable, CaseIterable {
     case production = "Production"
     case sandbox = "Sandbox"
 }
 
-/// One purchase as a receipt holds it. What happens to it later (a refund) is the store's to know.
+/// One purchase in a receipt. The store knows what happens to it later, such as a refund.
 public struct SimulatedTransaction: Hashable, Sendable {
-    /// Kinds of products, with the numbers that app receipts give them.
+    /// Kinds of products, with their numbers in app receipts.
     public enum ProductType: Int, Hashable, Sendable, CaseIterable {
         case nonConsumable = 0
         case consumable = 1
@@ -16,7 +16,7 @@ public struct SimulatedTransaction: Hashable, Sendable {
         case autoRenewable = 3
     }
 
-    /// What one unit cost, in thousandths of the currency (ISO 4217).
+    /// The cost of one unit, in thousandths of the currency (ISO 4217).
     public struct Price: Hashable, Sendable {
         public var milliunits: Int64
         public var currency: String
@@ -28,7 +28,7 @@ public struct SimulatedTransaction: Hashable, Sendable {
     }
 
     public var id: String
-    /// The first purchase that this one renews or restores; its own id where it is the first.
+    /// The id of the first purchase, which this one renews or restores; its own id if it is the first.
     public var originalID: String
     public var productID: String
     public var productType: ProductType
@@ -42,10 +42,10 @@ public struct SimulatedTransaction: Hashable, Sendable {
     public var isIntroductory: Bool
     public var isFamilyShared: Bool
     public var appAccountToken: String?
-    /// Only signed transactions tell it.
+    /// Only signed transactions have it.
     public var price: Price?
 
-    /// - Parameter productType: an auto-renewable if it expires, otherwise a consumable, where it isn't said.
+    /// - Parameter productType: by default an auto-renewable if it expires, otherwise a consumable.
     public init(
         id: String, originalID: String? = nil, productID: String, productType: ProductType? = nil, quantity: Int = 1,
         purchasedAt: Date, originalPurchasedAt: Date? = nil, expiresAt: Date? = nil, isTrial: Bool = false,
@@ -78,7 +78,7 @@ public struct SimulatedTransaction: Hashable, Sendable {
 }
 
 extension Date {
-    /// Apple's unit of time.
+    /// The moment in Apple's unit of time.
     var unixMilliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
 
     init(unixMilliseconds: Int64) {

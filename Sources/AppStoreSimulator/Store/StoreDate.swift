@@ -1,7 +1,7 @@
 import CivilTime
 import Foundation
 
-/// A moment as `verifyReceipt` writes it for people.
+/// A moment in the form of `verifyReceipt` for people.
 struct StoreDate {
     enum Zone: String {
         case gmt = " Etc/GMT"
@@ -20,7 +20,7 @@ struct StoreDate {
         bytes.append(contentsOf: zone.rawValue.utf8)
     }
 
-    /// `2014-09-02T03:29:06Z`, as receipts write a moment.
+    /// `2014-09-02T03:29:06Z`, the form in receipts.
     var internetText: String {
         var bytes: [UInt8] = []
         Self.append(seconds, to: &bytes)
@@ -29,12 +29,12 @@ struct StoreDate {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// `20140902032906Z`, as certificates write a moment.
+    /// `20140902032906Z`, the form in certificates.
     var digits: String {
         internetText.filter { $0.isNumber || $0 == "Z" }
     }
 
-    /// The moment of a text such as `2014-09-02T03:29:06Z`.
+    /// Reads the moment from a text such as `2014-09-02T03:29:06Z`.
     init?(internetText text: String) {
         guard text.utf8.count == 20, text.hasSuffix("Z"), let date = Date(utc: text.utf8) else { return nil }
         self.init(date)

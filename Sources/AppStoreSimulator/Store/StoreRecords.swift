@@ -1,11 +1,11 @@
 public import Foundation
 
-/// An auto-renewable subscription: its periods, with those that are still to come.
+/// An auto-renewable subscription: its periods, including future ones.
 public struct Subscription: Hashable, Sendable {
-    /// In the order of time; the first one's id is the original id of all.
+    /// In chronological order; the id of the first is the original id of all.
     public var periods: [SimulatedTransaction]
     public var renews: Bool
-    /// For how many seconds Apple keeps it going where it can't be charged for; `nil` where the app does not want that.
+    /// The seconds for which Apple keeps it going if it can't be charged for; `nil` if the app does not want that.
     public var billingGrace: TimeInterval?
 
     public init(periods: [SimulatedTransaction], renews: Bool = true, billingGrace: TimeInterval? = nil) {
@@ -15,12 +15,12 @@ public struct Subscription: Hashable, Sendable {
     }
 }
 
-/// What the store knows beside what receipts say of themselves: what happened after they were made.
+/// What the store knows beyond the receipts: what happened after they were made.
 public struct StoreRecords: Sendable {
     private typealias TransactionKey = PurchaseBooks.ID
 
     public private(set) var apps: [String: SimulatedApp]
-    /// How what the store tells the apps' servers by itself fares.
+    /// What becomes of the notifications to the apps' servers.
     public var notices = NoticePolicy()
     private var refunds: [TransactionKey: Refund] = [:]
     private var requests: [TransactionKey: ConsumptionRequest] = [:]
@@ -36,37 +36,37 @@ public struct StoreRecords: Sendable {
         apps[app.bundleID] = app
     }
 
-    /// Answers tell the refund once its time has come.
+    /// Adds a refund, which answers show from its time on.
     public mutating func refund(
         _ transactionID: String, _ refund: Refund, in environment: StoreEnvironment = .production
     ) {
         refunds[TransactionKey(environment: environment, transactionID: transactionID)] = refund
     }
 
-    /// Answers tell of no refund any more: the customer's dispute was lost, and Apple took the money again.
+    /// Removes a refund from answers: the customer's dispute was lost, and Apple took the money again.
     public mutating func reverseRefund(of transactionID: String, in environment: StoreEnvironment = .production) {
         refunds[TransactionKey(environment: environment, transactionID: transactionID)] = nil
     }
 
-    /// Only a notification tells of it.
+    /// Adds a request, which only a notification shows.
     public mutating func add(
         _ request: ConsumptionRequest, of transactionID: String, in environment: StoreEnvironment = .production
     ) {
         requests[TransactionKey(environment: environment, transactionID: transactionID)] = request
     }
 
-    /// Answers for any receipt that holds one of the subscription's periods tell those that have begun.
+    /// Adds a subscription; answers for any receipt with one of its periods show those that have begun.
     public mutating func add(_ subscription: Subscription, in environment: StoreEnvironment = .production) {
         guard let first = subscription.periods.first else { return }
         subscriptions[TransactionKey(environment: environment, transactionID: first.originalID)] = subscription
     }
 
-    /// The App Store Server API tells of the purchase once it was made.
+    /// Adds a purchase, which the App Store Server API shows once it was made.
     public mutating func add(_ purchase: StoredPurchase) {
         books.add(purchase)
     }
 
-    /// Receipts of this account are answered with 21010 from now on, and the App Store Server API knows it no more.
+    /// Deletes an account: its receipts are answered with 21010, and the App Store Server API no longer knows it.
     public mutating func delete(account: String) {
         deletedAccounts.insert(account)
     }
@@ -75,7 +75,7 @@ public struct StoreRecords: Sendable {
         anyRefund(of: transactionID, in: environment).flatMap { $0.isTold(at: now) ? $0 : nil }
     }
 
-    /// Also one that is reversed by now, or still to come.
+    /// A refund, even one that was reversed or is still to come.
     func anyRefund(of transactionID: String, in environment: StoreEnvironment) -> Refund? {
         refunds[TransactionKey(environment: environment, transactionID: transactionID)]
     }
@@ -96,7 +96,7 @@ public struct StoreRecords: Sendable {
         books.of(account, in: environment, bundleID: bundleID)
     }
 
-    /// The account that an id of its dealings with an app stands for.
+    /// The account with an `appTransactionId`.
     func account(ofAppTransaction id: String, in environment: StoreEnvironment, bundleID: String) -> String? {
         books.account(ofAppTransaction: id, in: environment, bundleID: bundleID)
     }
@@ -105,7 +105,7 @@ public struct StoreRecords: Sendable {
         books.all(in: environment, bundleID: bundleID)
     }
 
-    /// Of production: in the sandbox there are no invoices.
+    /// Of production only: in the sandbox there are no invoices.
     func purchases(ofOrder orderID: String) -> [StoredPurchase] {
         books.ofOrder(orderID).filter { $0.environment == .production }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A transaction in the store's own books: whether a receipt ever tells of it or not.
+/// A transaction in the store's own books, whether a receipt ever shows it or not.
 public struct StoredPurchase: Hashable, Sendable {
     public let transaction: SimulatedTransaction
     public let bundleID: String
@@ -18,10 +18,10 @@ public struct StoredPurchase: Hashable, Sendable {
         self.account = account
     }
 
-    /// When the store knows of it.
+    /// From when on the store knows of it.
     var at: Date { transaction.purchasedAt }
 
-    /// What the customer's invoice calls the order, such as `MK5TTTVWJH`; a renewal is an order of its own.
+    /// The order's id on the customer's invoice, such as `MK5TTTVWJH`; a renewal is an order of its own.
     public var orderID: String {
         var random = SeededRandom(seed: StableHash.of("\(environment.rawValue) \(transaction.id)".utf8))
         let letters = Array("0123456789BCDFGHJKLMNPQRSTVWXYZ")
@@ -45,7 +45,7 @@ struct PurchaseBooks: Sendable {
     private var purchases: [ID: StoredPurchase] = [:]
     private var byCustomer: [Customer: [ID]] = [:]
     private var byOrder: [String: [ID]] = [:]
-    /// By the id of an account's dealings with an app.
+    /// Customers by their `appTransactionId`.
     private var byAppTransaction: [ID: Customer] = [:]
 
     mutating func add(_ purchase: StoredPurchase) {

@@ -1,6 +1,6 @@
-/// The country's store that sells in a currency.
+/// The store of a country, which sells in a currency.
 struct Storefront {
-    /// Of three letters, as transactions have it, and of two, as sales reports do.
+    /// With three letters, as in transactions, and with two, as in sales reports.
     let country, code: String
     let id: String
 

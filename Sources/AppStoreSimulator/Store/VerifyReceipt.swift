@@ -1,11 +1,10 @@
 import Foundation
 
-/// Apple's endpoint `verifyReceipt` as a function: from a request to the answer's body. The HTTP status is 200
-/// whatever it says.
+/// Apple's endpoint `verifyReceipt`, as a function from a request to the answer's body. The HTTP status is always 200.
 struct VerifyReceipt {
     let signer: ReceiptSigner
 
-    /// A request's body.
+    /// The body of a request.
     struct Request: Decodable {
         let receiptData: String?
         let password: String?
@@ -17,14 +16,14 @@ struct VerifyReceipt {
             case excludeOldTransactions = "exclude-old-transactions"
         }
 
-        /// `nil` where the body isn't such JSON.
+        /// `nil` if the body isn't such JSON.
         init?(body: [UInt8]) {
             guard let request = try? JSONDecoder().decode(Request.self, from: Data(body)) else { return nil }
             self = request
         }
     }
 
-    /// The codes by which Apple refuses.
+    /// The codes with which Apple refuses.
     enum Status: Int64 {
         case notPosted = 21000
         case malformed = 21002
@@ -55,7 +54,7 @@ struct VerifyReceipt {
         return answer.json()
     }
 
-    /// The body of an answer that is no more than a status: 16 bytes, as recorded.
+    /// The body of an answer that is only a status: 16 bytes, as recorded.
     static func refusal(_ status: Status) -> [UInt8] {
         Array("{\"status\":\(status.rawValue)}".utf8)
     }

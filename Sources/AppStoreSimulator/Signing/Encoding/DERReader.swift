@@ -17,7 +17,7 @@ struct DERReader {
         let content: Range<Int>? = rest.withUnsafeBufferPointer { buffer in
             var position = buffer.baseAddress
             var (length, foundTag, foundKind) = (0, Int32(0), Int32(0))
-            // The highest bit says that it is malformed, the lowest that it doesn't say its length.
+            // The highest bit marks an error, the lowest an indefinite length.
             let form = ASN1_get_object(&position, &length, &foundTag, &foundKind, buffer.count)
             guard form & 0x81 == 0, foundTag == tag, foundKind == kind, let start = buffer.baseAddress, let position
             else { return nil }
@@ -31,12 +31,12 @@ struct DERReader {
         return rest.dropFirst(content.lowerBound).prefix(content.count)
     }
 
-    /// What the next element contains, to be read in turn.
+    /// The content of the next element, as a reader.
     mutating func open(_ tag: Int32) throws(Malformed) -> DERReader {
         DERReader(try next(tag))
     }
 
-    /// As `open`, for the tag 0 of the context, which every element of a container has that may be left out.
+    /// As `open`, for tag 0 of the context, which all optional elements of a container have.
     mutating func openContext() throws(Malformed) -> DERReader {
         DERReader(try next(0, V_ASN1_CONTEXT_SPECIFIC))
     }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// ASN.1 in DER form, written from the outside in: what a receipt's content needs of it.
+/// Writes ASN.1 in DER form, from the outside in, as far as a receipt's content needs it.
 struct DERWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -10,14 +10,14 @@ struct DERWriter {
         bytes.append(contentsOf: content)
     }
 
-    /// An element of elements: a sequence or a set.
+    /// Adds an element of elements: a sequence or a set.
     mutating func add(_ tag: Int32, _ write: (inout DERWriter) -> Void) {
         var inner = DERWriter()
         write(&inner)
         add(tag | V_ASN1_CONSTRUCTED, inner.bytes)
     }
 
-    /// A number that is not negative.
+    /// Adds a number that is not negative.
     mutating func add(integer: Int64) {
         let digits = withUnsafeBytes(of: integer.bigEndian) { Array($0.drop { $0 == 0 }) }
         let needsZero = digits.first.map { $0 >= 0x80 } ?? true

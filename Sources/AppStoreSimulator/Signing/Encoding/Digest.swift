@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// A hash function that signatures are made over.
+/// A hash function for signatures.
 enum Digest {
     case sha1
     case sha256
 
-    /// OpenSSL's own, which lives as long as the program.
+    /// OpenSSL's object, which lives as long as the program.
     var function: OpaquePointer? {
         switch self {
         case .sha1: EVP_sha1()

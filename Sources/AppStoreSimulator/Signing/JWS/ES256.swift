@@ -5,7 +5,7 @@ import COpenSSL
 extension SigningKey {
     private static let half = 32
 
-    /// The same for the same bytes, where the key works in `RepeatableRandom.library`.
+    /// Signs bytes. The same bytes give the same signature if the key works in `RepeatableRandom.library`.
     func rawSignature(over bytes: [UInt8]) -> [UInt8] {
         RepeatableRandom.rewind()
         let der = signature(over: bytes, .sha256)
@@ -22,7 +22,7 @@ extension SigningKey {
         guard signature.count == 2 * Self.half else { return false }
         let pair = demanded(ECDSA_SIG_new(), "verify")
         defer { ECDSA_SIG_free(pair) }
-        // From here on the numbers are the pair's.
+        // From here on the pair owns the numbers.
         demand(
             ECDSA_SIG_set0(pair, Self.number(signature.prefix(Self.half)), Self.number(signature.suffix(Self.half))),
             "verify")

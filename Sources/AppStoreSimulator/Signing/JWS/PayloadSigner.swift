@@ -23,7 +23,7 @@ struct PayloadSigner: Sendable {
 /// Base64 with the alphabet for URLs and without padding (RFC 7515).
 enum Base64URL {
     static func text(_ bytes: [UInt8]) -> String {
-        // An array in place: a page of notifications has more than 100,000 digits.
+        // In place, in an array: a page of notifications has more than 100,000 digits.
         var digits = Array(Data(bytes).base64EncodedData())
         while digits.last == UInt8(ascii: "=") { digits.removeLast() }
         for place in digits.indices { digits[place] = exchanged(digits[place], "+/", for: "-_") }
@@ -36,7 +36,7 @@ enum Base64URL {
         return Data(base64Encoded: Data(digits + padding)).map(Array.init)
     }
 
-    /// One of two digits for the other alphabet's.
+    /// The digit in the other alphabet, if it is one of the two that differ.
     private static func exchanged(_ digit: UInt8, _ these: StaticString, for those: StaticString) -> UInt8 {
         if digit == these.utf8Start[0] { return those.utf8Start[0] }
         return digit == these.utf8Start[1] ? those.utf8Start[1] : digit

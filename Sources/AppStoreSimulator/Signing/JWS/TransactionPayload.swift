@@ -1,6 +1,6 @@
 import Foundation
 
-/// A transaction as a signed payload tells it (`JWSTransactionDecodedPayload`).
+/// A transaction in the form of a signed payload (`JWSTransactionDecodedPayload`).
 struct TransactionPayload {
     let transaction: SimulatedTransaction
     let bundleID: String
@@ -33,7 +33,7 @@ struct TransactionPayload {
             object.field("offerDiscountType", transaction.isTrial ? "FREE_TRIAL" : "PAY_AS_YOU_GO")
         }
         if let price = transaction.price {
-            // Of all units: https://developer.apple.com/documentation/storekit/transaction/price
+            // The price of all units: https://developer.apple.com/documentation/storekit/transaction/price
             object.field("price", number: transaction.isTrial ? 0 : price.milliunits * Int64(transaction.quantity))
             object.field("currency", price.currency)
         }
@@ -75,7 +75,7 @@ extension Refund.Kind {
 }
 
 extension SimulatedTransaction {
-    /// Whether the store made it by itself when a period of a subscription ended.
+    /// Whether the store made it automatically at the end of a subscription's period.
     var isRenewal: Bool { isAutoRenewable && id != originalID }
 }
 

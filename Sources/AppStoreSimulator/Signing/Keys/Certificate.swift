@@ -2,11 +2,11 @@ import COpenSSL
 
 /// An X.509 certificate.
 final class Certificate: Sendable {
-    /// Safe to share: nothing changes it after it is made, and OpenSSL locks what it computes late.
+    /// Safe to share: nothing changes it after it is made, and OpenSSL locks cached fields.
     nonisolated(unsafe) let handle: OpaquePointer
     let der: [UInt8]
 
-    /// Takes the handle over.
+    /// Takes ownership of the handle.
     init(_ handle: OpaquePointer) {
         self.handle = handle
         der = OpenSSLBytes.encoding { i2d_X509(handle, $0) }

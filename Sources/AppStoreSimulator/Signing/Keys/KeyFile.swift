@@ -3,7 +3,7 @@ import COpenSSL
 /// A private key, and its certificates up to the root, from one file in PEM form.
 struct KeyFile: Sendable {
     let key: SigningKey
-    /// In the file's order; none where it holds a key alone.
+    /// In the file's order; empty if the file holds only a key.
     let certificates: [Certificate]
 
     /// - Parameter library: as in `SigningKey`.
@@ -14,7 +14,7 @@ struct KeyFile: Sendable {
             while let certificate = PEM_read_bio_X509(buffer, nil, nil, nil) {
                 certificates.append(Certificate(certificate))
             }
-            // That there is no further one is an error to OpenSSL.
+            // OpenSSL reports the end of the certificates as an error.
             ERR_clear_error()
             return certificates
         }

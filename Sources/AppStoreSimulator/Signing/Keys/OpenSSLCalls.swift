@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// OpenSSL fails here for want of memory or of an algorithm alone, and no receipt could be signed without: the
-/// simulator ends.
+/// Returns the value, or ends the simulator. OpenSSL fails here only if it lacks memory or an algorithm, and then no
+/// receipt could be signed.
 func demanded<Value>(_ value: Value?, _ what: StaticString) -> Value {
     guard let value else { preconditionFailure("OpenSSL could not \(what)") }
     return value
@@ -12,9 +12,9 @@ func demand(_ result: Int32, _ what: StaticString) {
     precondition(result == 1, "OpenSSL could not \(what)")
 }
 
-/// How bytes go to OpenSSL and come back.
+/// How bytes are passed to OpenSSL and come back.
 enum OpenSSLBytes {
-    /// Hands OpenSSL a buffer that reads these bytes.
+    /// Passes OpenSSL a buffer that reads these bytes.
     static func reading<Value>(_ bytes: [UInt8], _ body: (OpaquePointer) -> Value) -> Value {
         bytes.withUnsafeBytes {
             let buffer = demanded(BIO_new_mem_buf($0.baseAddress, Int32($0.count)), "read from memory")
@@ -23,7 +23,7 @@ enum OpenSSLBytes {
         }
     }
 
-    /// What OpenSSL writes to the buffer.
+    /// Returns what OpenSSL writes to the buffer.
     static func writing(_ body: (OpaquePointer) -> Void) -> [UInt8] {
         let buffer = demanded(BIO_new(BIO_s_mem()), "write to memory")
         defer { BIO_free(buffer) }
@@ -33,7 +33,7 @@ enum OpenSSLBytes {
         return Array(UnsafeBufferPointer(start: contents, count: length))
     }
 
-    /// The DER form that one of the functions `i2d_…` writes to memory of its own.
+    /// Returns the DER form that one of the functions `i2d_…` writes to its own memory.
     static func encoding(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
         var buffer: UnsafeMutablePointer<UInt8>?
         let length = write(&buffer)

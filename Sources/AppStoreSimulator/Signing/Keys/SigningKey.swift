@@ -2,11 +2,11 @@ import COpenSSL
 
 /// A private key from a file.
 final class SigningKey: Sendable {
-    /// Safe to share: nothing changes it after it is made, and OpenSSL locks what it computes late.
+    /// Safe to share: nothing changes it after it is made, and OpenSSL locks cached fields.
     nonisolated(unsafe) let handle: OpaquePointer
     nonisolated(unsafe) private let library: OpaquePointer?
 
-    /// - Parameter library: the context of OpenSSL that the key works in; `nil` is the one that all share.
+    /// - Parameter library: OpenSSL's context for the key; `nil` for the one that all share.
     init(pem: [UInt8], library: OpaquePointer? = nil) {
         self.library = library
         handle = OpenSSLBytes.reading(pem) {
@@ -16,7 +16,7 @@ final class SigningKey: Sendable {
 
     deinit { EVP_PKEY_free(handle) }
 
-    /// PKCS #1 v1.5 or, on a curve, the two numbers in DER form.
+    /// Signs with PKCS #1 v1.5 or, on a curve, as the two numbers in DER form.
     func signature(over bytes: [UInt8], _ digest: Digest) -> [UInt8] {
         let context = demanded(EVP_MD_CTX_new(), "sign")
         defer { EVP_MD_CTX_free(context) }
@@ -39,7 +39,7 @@ final class SigningKey: Sendable {
         return isGenuine
     }
 
-    /// In PKCS #8 form, as the `.p8` files of App Store Connect.
+    /// The key in PKCS #8 form, as in the `.p8` files of App Store Connect.
     var pem: String {
         let text = OpenSSLBytes.writing {
             demand(PEM_write_bio_PKCS8PrivateKey($0, handle, nil, nil, 0, nil, nil), "write PEM")

@@ -2,13 +2,13 @@ import Foundation
 
 /// The content of an app receipt: a SET of numbered attributes in no order, in-app purchases among them.
 struct AppReceiptPayload {
-    /// Numbers of attributes; those that Apple hasn't documented hold what the simulator itself must know again.
+    /// The numbers of attributes. Those that Apple hasn't documented hold what only the simulator needs.
     private enum Attribute {
         static let receiptType: Int64 = 0
         static let appID: Int64 = 1
         static let bundleID: Int64 = 2
         static let applicationVersion: Int64 = 3
-        /// Raw bytes that mean something to the store alone: here, the account.
+        /// Raw bytes that mean something only to the store: here, the account.
         static let opaqueValue: Int64 = 4
         static let deviceHash: Int64 = 5
         static let creationDate: Int64 = 12
@@ -32,12 +32,12 @@ struct AppReceiptPayload {
         static let cancellationDate: Int64 = 1712
         static let isTrial: Int64 = 1713
         static let isIntroductory: Int64 = 1719
-        /// The simulator's own.
+        /// The simulator's own attribute.
         static let isFamilyShared: Int64 = 1791
         static let appAccountToken: Int64 = 1792
     }
 
-    /// When the app was first bought, by everyone.
+    /// When everyone first bought the app.
     static let originalPurchaseDate = Date(timeIntervalSince1970: 1_375_340_400)
     static let originalVersion = "1.0"
     static let versionID: Int64 = 827_235_835
@@ -120,7 +120,7 @@ struct AppReceiptPayload {
 }
 
 extension StoreEnvironment {
-    /// What receipts and answers call it.
+    /// Its name in receipts and answers.
     var receiptType: String {
         switch self {
         case .production: "Production"

@@ -1,7 +1,7 @@
 import COpenSSL
 import Foundation
 
-/// A SET of attributes, each a number, a version and a value, as app receipts and the purchases in them are.
+/// A SET of attributes, each with a number, a version and a value, as in app receipts and the purchases in them.
 struct AttributeSet {
     private var values: [(type: Int64, value: ArraySlice<UInt8>)] = []
 
@@ -23,7 +23,7 @@ struct AttributeSet {
         add(type, raw: writer.bytes)
     }
 
-    /// No date is an empty text, as in Apple's receipts.
+    /// Adds a date; without one, an empty text, as in Apple's receipts.
     mutating func add(_ type: Int64, date: Date?) {
         add(type, V_ASN1_IA5STRING, date.map { StoreDate($0).internetText } ?? "")
     }
@@ -34,7 +34,7 @@ struct AttributeSet {
         add(type, raw: writer.bytes)
     }
 
-    /// The attributes in an order that is neither that of their numbers nor that of time, and always the same.
+    /// The attributes in a fixed order that is neither numerical nor chronological.
     var der: [UInt8] {
         let shuffled = values.map { (Mix.finish(StableHash.of($0.value) ^ UInt64($0.type)), $0) }.sorted { $0.0 < $1.0 }
         var set = DERWriter()
@@ -63,7 +63,7 @@ struct AttributeSet {
         }
     }
 
-    /// The values of every attribute of this number, in their order.
+    /// The values of all attributes with this number, in order.
     func all(_ type: Int64) -> [ArraySlice<UInt8>] {
         values.filter { $0.type == type }.map(\.value)
     }
@@ -83,7 +83,7 @@ struct AttributeSet {
         return try reader.integer()
     }
 
-    /// `nil` where the text is empty.
+    /// `nil` if the text is empty.
     func date(_ type: Int64) throws(DERReader.Malformed) -> Date? {
         var reader = DERReader(try raw(type))
         let text = try reader.text(V_ASN1_IA5STRING)

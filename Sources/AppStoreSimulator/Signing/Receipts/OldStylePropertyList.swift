@@ -1,4 +1,4 @@
-/// A property list of the old style that holds texts alone, as iOS 6 style receipts are written: `"key" = "value";`.
+/// A property list of the old style that holds only texts, the form of iOS 6 style receipts: `"key" = "value";`.
 struct OldStylePropertyList {
     private(set) var entries: [(key: String, value: String)] = []
 
@@ -22,7 +22,7 @@ struct OldStylePropertyList {
         "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 
-    /// Reads what `text` writes; `nil` where it is anything else.
+    /// Reads what `text` writes; `nil` if it is anything else.
     init?(text: some StringProtocol) {
         var rest = Substring(text)
         func skip(_ character: Character) -> Bool {
@@ -31,7 +31,7 @@ struct OldStylePropertyList {
         }
         guard skip("{") else { return nil }
         while !skip("}") {
-            // What was skipped was a key's opening quote, or all is lost.
+            // The skipped character must have been a key's opening quote.
             guard let key = Self.quoted(rest: &rest), skip("="), skip("\""), let value = Self.quoted(rest: &rest),
                 skip(";")
             else { return nil }
@@ -39,7 +39,7 @@ struct OldStylePropertyList {
         }
     }
 
-    /// A text whose opening quote was read.
+    /// A text after its opening quote.
     private static func quoted(rest: inout Substring) -> String? {
         var text = ""
         while let character = rest.popFirst() {

@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// A PKCS #7 container (CMS SignedData) with its content and all certificates inside and without signed attributes,
-/// as Apple's are: the signature is over the content itself.
+/// A PKCS #7 container (CMS SignedData) that includes its content and all certificates, without signed attributes, as
+/// Apple's: the signature is over the content itself.
 struct SignedDataContainer {
     let content: [UInt8]
     let signature: [UInt8]
 
-    /// The container of a content in DER form.
+    /// Makes the container of a content, in DER form.
     static func sign(_ content: [UInt8], with keys: KeyFile, _ digest: Digest) -> [UInt8] {
         let flags = UInt32(CMS_BINARY | CMS_NOATTR | CMS_PARTIAL)
         let container = demanded(CMS_sign(nil, nil, nil, nil, flags), "make a container")
@@ -20,8 +20,8 @@ struct SignedDataContainer {
         return OpenSSLBytes.encoding { i2d_CMS_ContentInfo(container, $0) }
     }
 
-    /// Reads what `sign` writes, and nothing else of the many forms that CMS allows. OpenSSL's reader would decode the
-    /// certificates too, for each answer anew, which takes ten times as long as verifying the signature.
+    /// Reads only what `sign` writes, of the many forms that CMS allows. OpenSSL's reader would also decode the
+    /// certificates anew for each answer, which takes ten times as long as verifying the signature.
     init(der: [UInt8]) throws(DERReader.Malformed) {
         var outer = DERReader(der[...])
         var container = try outer.open(V_ASN1_SEQUENCE)
@@ -38,7 +38,7 @@ struct SignedDataContainer {
         var signers = try signedData.open(V_ASN1_SET)
         var signer = try signers.open(V_ASN1_SEQUENCE)
         guard try signer.integer() == 1 else { throw DERReader.Malformed() }
-        // Who signed, over which digest, and by which algorithm.
+        // The signer, the hash function and the algorithm.
         for _ in 0..<3 { _ = try signer.next(V_ASN1_SEQUENCE) }
         signature = Array(try signer.next(V_ASN1_OCTET_STRING))
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A receipt as before iOS 7: a property list around another one and its signature.
+/// A receipt of the form before iOS 7: a property list around another one and its signature.
 struct TransactionReceiptForm {
     private enum Key {
         static let signature = "signature"
@@ -28,7 +28,7 @@ struct TransactionReceiptForm {
         return Array(list.text.utf8)
     }
 
-    /// Version, RSA over SHA-1, the certificate behind its length.
+    /// The version, RSA over SHA-1, and the certificate after its length.
     private func signature(over info: [UInt8]) -> [UInt8] {
         let certificate = keys.leaf.der
         let length = withUnsafeBytes(of: UInt32(certificate.count).bigEndian, Array.init)
@@ -95,7 +95,7 @@ struct TransactionReceiptForm {
 }
 
 extension OldStylePropertyList {
-    /// The three entries by which the form writes a moment.
+    /// Adds the three entries in which this form writes a moment.
     fileprivate mutating func add(_ key: String, _ date: Date) {
         add(key, StoreDate(date).text(in: .gmt))
         add(key + "-ms", String(date.unixMilliseconds))
