@@ -1,10 +1,10 @@
 import AppStoreSimulator
 
-/// What the job said, by the matter that it is of.
+/// What the job said, by the matter that it is about.
 struct SortedObservations {
-    /// By the place of the matter among all.
+    /// By the index of the matter.
     private(set) var byMatter: [Int: [WorldObservation]] = [:]
-    /// Transactions of no purchase of the world.
+    /// Transactions that are no purchase of the world.
     private(set) var strangers: Set<String> = []
 
     init(_ observations: [WorldObservation], by matters: [WorldMatter]) {
@@ -22,22 +22,22 @@ struct SortedObservations {
     }
 }
 
-/// How cases fall on customers, and on the first nights of apps, beside the truth.
+/// How cases are spread over customers, and over the first nights of apps, beside the truth.
 public struct CaseSpread: Sendable, CustomStringConvertible {
     public struct Sums: Hashable, Sendable {
-        /// Those with a case on any night.
+        /// Customers with a case on any night.
         public var customers = 0
-        /// Of each customer those of the night with the most.
+        /// For each customer, the cases of the night with the most.
         public var cases = 0
-        /// Of one customer.
+        /// The most of one customer.
         public var most = 0
-        /// On the night on which each app's server was connected.
+        /// Cases on the first night after each app's server was connected.
         public var firstNight = 0
     }
 
     public private(set) var told = Sums()
     public private(set) var truth = Sums()
-    /// Customers with more cases on a night than they lost purchases.
+    /// Customers with more cases on a night than purchases that they lost.
     public private(set) var overburdened = 0
 
     init(_ world: World, _ matters: [WorldMatter], _ sorted: SortedObservations) {
@@ -52,7 +52,7 @@ public struct CaseSpread: Sendable, CustomStringConvertible {
             for night in nights { told[purchase.userID, default: [:]][night, default: 0] += 1 }
             let lostNights = matter.lostNights.union(matter.heardNights)
             for night in lostNights { truth[purchase.userID, default: [:]][night, default: 0] += 1 }
-            // A customer's history, or a later receipt, may tell sooner than the truth can know.
+            // A customer's history, or a later receipt, may show it sooner than the truth can know.
             let hasKey = world.settings.keys.contains(purchase.bundleID)
             for night in hasKey ? matter.dueNights : lostNights {
                 most[purchase.userID, default: [:]][night, default: 0] += 1

@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import PostgreSQL
 
-/// A product of the world, as it goes into `iap.products`.
+/// A product of the world, as a row of `iap.products`.
 struct CatalogProduct: Hashable, Sendable {
     /// The words of the table's column `type`.
     enum Kind: String, Sendable {
@@ -15,7 +15,7 @@ struct CatalogProduct: Hashable, Sendable {
     let name: String
     let milliunits: Int64
     let currency: String
-    /// How many days a period lasts of what renews.
+    /// How many days a period lasts, if the product renews.
     var days = 7
 
     var price: SimulatedTransaction.Price {
@@ -31,13 +31,13 @@ struct CatalogProduct: Hashable, Sendable {
     }
 }
 
-/// What one app of the world sells.
+/// What an app of the world sells.
 struct Catalog: Sendable {
     let bundleID: String
     let consumables: [CatalogProduct]
     let nonConsumable: CatalogProduct
     let subscription: CatalogProduct
-    /// The product above it in its group, of longer periods.
+    /// The higher product of its group, with longer periods.
     var higher: CatalogProduct?
 
     var products: [CatalogProduct] { consumables + [nonConsumable, subscription] + [higher].compactMap(\.self) }
@@ -117,7 +117,7 @@ struct Catalog: Sendable {
 }
 
 extension Connection {
-    /// The products that apps sell.
+    /// Adds the products that the apps sell.
     func fillProducts(_ catalogs: [Catalog]) async throws(PostgreSQLError) {
         let rows = catalogs.flatMap { catalog in catalog.products.map { (catalog.bundleID, $0) } }
         _ = try await execute(

@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Foundation
 import PostgreSQL
 
-/// The tables of a company whose server calls none of the job's functions but to hand in receipts.
+/// The tables of a company whose server uses the job's functions only to hand in receipts.
 public enum CompanyTables {
     static let schema = """
         CREATE SCHEMA IF NOT EXISTS company;
@@ -17,7 +17,7 @@ public enum CompanyTables {
             revoked_at timestamptz, changed timestamptz);
         """
 
-    /// A source that the night pulls: of what kind, by which query, and its watermark.
+    /// A source that the night pulls: its kind, its query, and its watermark.
     public typealias Source = (kind: String, query: String, watermark: String)
 
     public static let sources: [Source] = [
@@ -26,7 +26,7 @@ public enum CompanyTables {
         ("entitlements", "SELECT * FROM company.entitlements", "changed"),
     ]
 
-    /// The sections of the job's configuration.
+    /// Sections for the job's configuration.
     public static func configuration(conninfo: String) -> String {
         sources.map { source in
             """
@@ -41,7 +41,7 @@ public enum CompanyTables {
     }
 }
 
-/// What servers with tables of their own write on a day.
+/// What servers with their own tables write on a day.
 extension WorldDays {
     func keep(_ orders: [WorldOrder]) async throws {
         try await connection.execute(
@@ -54,7 +54,7 @@ extension WorldDays {
             """)
     }
 
-    /// What could not be credited stands nowhere; what somebody asks for once more, in a second row.
+    /// Writes claims. Goods that could not be credited are not written; a repeated claim makes a second row.
     func keep(_ claims: [WorldClaim]) async throws {
         let kept = claims.filter { $0.kind != .rolledBack }
         try await connection.execute(

@@ -1,13 +1,13 @@
 import AppStoreSimulator
 public import Foundation
 
-/// A report's cases beside the truth.
+/// A report's cases compared with the truth.
 public struct Comparison: Sendable {
     private struct Report: Decodable {
         let cases: [Case]
     }
 
-    /// As much of a report's case as names its transactions.
+    /// The fields of a report's case that name its transactions.
     private struct Case: Decodable {
         struct Subscription: Decodable {
             let transactionIDs: [String]
@@ -20,7 +20,7 @@ public struct Comparison: Sendable {
         let transactionID: String
         let bundleID: String
         let environment: String
-        /// Of a subscription: the periods without access.
+        /// For a subscription: the periods without access.
         let subscription: Subscription?
 
         enum CodingKeys: String, CodingKey {
@@ -45,13 +45,13 @@ public struct Comparison: Sendable {
     public let trulyLost: Int
     public let found: Int
     public let falseAlarms: Int
-    /// A sentence for each order that was missed and each case that is none.
+    /// A sentence for each missed order and each false case.
     public let differences: [String]
 
     /// Compares with the text of `report.json`.
     ///
-    /// - Parameter usesServerAPI: whether the job could read transaction histories. Without, what was lost and came in
-    ///   no receipt is not missed.
+    /// - Parameter usesServerAPI: whether the job could read transaction histories. If not, lost purchases that no
+    ///   receipt showed do not count as missed.
     public init(truth: Truth, report json: Data, usesServerAPI: Bool = false) throws {
         let told = Set(try JSONDecoder().decode(Report.self, from: json).cases.flatMap(\.names))
         let lost = Self.named(truth.lost + (usesServerAPI ? truth.lostWithoutReceipt : []))

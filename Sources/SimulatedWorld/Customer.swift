@@ -5,7 +5,7 @@ struct Customer: Sendable {
     let number: Int
     let userID: String
     let account: String
-    /// What the client says of its device: JSON text, with what people really call their devices.
+    /// The client's report on its device: JSON text, with names that people really give their devices.
     let device: String
     let catalog: Catalog
 
@@ -18,7 +18,7 @@ struct Customer: Sendable {
         device = Self.device(appVersion: Self.versions[number % Self.versions.count], &random)
     }
 
-    /// Most have the latest.
+    /// Most customers have the latest.
     private static let versions = ["3.4.1", "3.4.1", "3.4.0", "3.4.1", "3.3.2"]
     private static let models = ["iPhone15,2", "iPhone14,5", "iPhone17,1", "iPad13,4", "iPhone12,8"]
     private static let systems = ["iOS 16.7.10", "iOS 17.6.1", "iOS 18.1", "iPadOS 18.1", "iOS 12.5.7"]

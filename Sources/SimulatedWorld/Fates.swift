@@ -1,8 +1,8 @@
 import AppStoreSimulator
 import Foundation
 
-/// Since when each app of a world lets the job see what it delivers of each product type, as the world knows it: by its
-/// configuration, otherwise from its first word on.
+/// The moment from which each app of a world lets the job see its deliveries of each product type, as the world knows
+/// it: by the app's configuration, otherwise from its first delivery on.
 struct Fates {
     private struct Kind: Hashable {
         let bundleID: String
@@ -39,7 +39,7 @@ struct Fates {
         judgedFrom[kind] = min(judgedFrom[kind] ?? .distantFuture, moment)
     }
 
-    /// What became of a purchase.
+    /// Returns what became of a purchase.
     func fate(of purchase: WorldPurchase) -> Fate {
         let kind = Kind(bundleID: purchase.bundleID, type: purchase.transaction.productType)
         let isJudged = judgedFrom[kind].map { $0 <= purchase.purchasedAt } ?? false
@@ -56,23 +56,23 @@ struct Fate {
     }
 
     let purchase: WorldPurchase
-    /// When the ledger shall have it as delivered.
+    /// When the ledger should have it as delivered.
     let bookedAt: Date?
-    /// The nights on which it was past its grace and open, and those of them by which something of it had reached the
-    /// server.
+    /// The nights on which it was past its grace and open. `lostNights` are those of them by which something of it had
+    /// reached the server.
     let dueNights: Set<Int>
     let lostNights: Set<Int>
-    /// Those of the due ones on which Apple's notifications alone told of it.
+    /// The due nights on which only Apple's notifications told of it.
     let heardNights: Set<Int>
-    /// Those on which it was open within its grace, and evident.
+    /// The nights on which it was open within its grace, and evident.
     let pendingNights: Set<Int>
 
     /// Whether the job verifies the app's receipts by its customers' histories.
     let readsHistories: Bool
-    /// Whether the truth can't say if it is lost, since it hangs on what a customer's history told, and when.
+    /// Whether the truth can't say if it is lost, since that depends on what a customer's history told, and when.
     let isOpenToDispute: Bool
 
-    /// - Parameter isJudged: whether the app lets the job see what it delivers of such, and did when it was bought.
+    /// - Parameter isJudged: whether the app lets the job see its deliveries of this type, and did so at the purchase.
     init(_ purchase: WorldPurchase, isJudged: Bool, readsHistories: Bool, grace: TimeInterval, _ nights: [Night]) {
         self.purchase = purchase
         self.readsHistories = readsHistories
@@ -80,10 +80,10 @@ struct Fate {
         let due = owed.filter { purchase.purchasedAt + grace <= $0.at }
         let toldAt = purchase.toldAt ?? .distantFuture
         let granted = purchase.toldDelivered(nights) ?? .distantFuture
-        // A period that went by without access and was found so stays a case, whatever was granted afterwards.
+        // A period that passed without access, and was found so, stays a case, whatever was granted afterwards.
         let isGrantedAfter = purchase.isEntitled && purchase.expiresAt <= granted
         let isGrantedTooLate = isGrantedAfter && due.contains { $0.at < granted && toldAt <= $0.at }
-        // What an account that is gone has paid Apple refuses to verify, and its history merely does not know.
+        // Apple refuses to verify what a deleted account has paid, and its history just does not know it.
         isOpenToDispute =
             readsHistories
             && (purchase.mishap == .accountGone
@@ -93,7 +93,7 @@ struct Fate {
         bookedAt = delivered == .distantFuture ? nil : purchase.booking(of: delivered, toldAt: toldOn)
         let open = owed.filter { delivered > $0.at }
         dueNights = Set(due.filter { delivered > $0.at }.map(\.number))
-        // What a night saw refunded is settled: that it is owed after all only Apple tells.
+        // A purchase that a night saw refunded is settled: only Apple tells that it is owed after all.
         let isSettled = purchase.isRefundSeen(on: nights)
         let isReopened = { (night: Night) in isSettled && purchase.isReversed(at: night.at) }
         let isBy = { (evidence: Date?, night: Night) in evidence.map { $0 <= night.at } ?? false }
@@ -104,7 +104,7 @@ struct Fate {
         pendingNights = evident.subtracting(dueNights)
     }
 
-    /// Whether its customer pays, and has nothing for it at this moment.
+    /// Whether the customer has paid for it, but has nothing at this moment.
     func isLackedNow(_ night: Int, _ settings: WorldSettings) -> Bool {
         let moment = settings.moment(ofNight: night)
         let isGranted = purchase.deliveredAt.map { $0 <= moment } ?? false
@@ -118,22 +118,22 @@ extension WorldPurchase {
         isOwed && purchasedAt <= moment && (refundedAt.map { $0 > moment } ?? true || isReversed(at: moment))
     }
 
-    /// Whether Apple has taken back by then that it refunded it.
+    /// Whether Apple has reversed its refund by then.
     fileprivate func isReversed(at moment: Date) -> Bool { refundReversedAt.map { $0 <= moment } ?? false }
 
-    /// Whether a night saw a refund that was none after all.
+    /// Whether a night saw a refund that was reversed later.
     fileprivate func isRefundSeen(on nights: [Fate.Night]) -> Bool {
         guard let refundedAt, let refundReversedAt, let toldAt else { return false }
         return nights.contains { max(refundedAt, toldAt) <= $0.at && $0.at < refundReversedAt }
     }
 
-    /// When the job is told that it was delivered: what stands in a company's own tables only by the night.
+    /// When the job learns that it was delivered: for a company with its own tables, only by the night.
     fileprivate func toldDelivered(_ nights: [Fate.Night]) -> Date? {
         guard let deliveredAt, isEntitled, WorldApp.withOwnTables.contains(bundleID) else { return deliveredAt }
         return nights.first { deliveredAt <= $0.at }?.at
     }
 
-    /// When the ledger has a delivery: a claim at once; what was granted, once Apple has told of it, and not of its
+    /// When the ledger has a delivery: a claim at once; a grant once Apple has told of the purchase, but not of its
     /// refund.
     fileprivate func booking(of delivered: Date, toldAt: Date?) -> Date? {
         guard isEntitled else { return delivered }
@@ -143,7 +143,7 @@ extension WorldPurchase {
 }
 
 extension SimulatedTransaction.ProductType {
-    /// As the configuration has it.
+    /// The word in the configuration.
     var word: String {
         switch self {
         case .consumable: "consumable"

@@ -2,9 +2,9 @@ public import AppStoreSimulator
 public import Foundation
 import PostgreSQL
 
-/// Many receipts for tests of speed: of the world's game, never claimed, and known to any store of the seed.
+/// Many receipts for speed tests, for the world's game. They are never claimed, and any store with the seed knows them.
 public struct InboxFill: Sendable {
-    /// How many receipts are signed before they go to the database: so many fit into memory.
+    /// How many receipts are signed before they go to the database, as so many fit into memory.
     private static let share = 4000
 
     private let seed: UInt64
@@ -15,8 +15,8 @@ public struct InboxFill: Sendable {
     private let signer: ReceiptSigner
 
     /// - Parameters:
-    ///   - transactions: in each receipt.
-    ///   - now: after the receipts were handed in.
+    ///   - transactions: the number in each receipt.
+    ///   - now: a moment after the receipts were handed in.
     public init(seed: UInt64, receipts: Int, transactions: Int, now: Date) throws(SimulatorError) {
         guard receipts >= 0, transactions >= 0, receipts * max(transactions, 1) <= 100_000_000 else {
             throw .invalidOption("at most 100000000 transactions can be filled in")
@@ -28,8 +28,8 @@ public struct InboxFill: Sendable {
         signer = ReceiptSigner(seed: seed)
     }
 
-    /// Fills the inbox through `iap.submit_receipt`, and returns how many receipts there are. Wants the owner's
-    /// rights, for moving them to the past.
+    /// Fills the inbox through `iap.submit_receipt`, and returns how many receipts there are. It needs the owner's
+    /// rights, to move them to the past.
     public func fill(_ conninfo: String) async throws(SimulatorError) -> Int {
         do {
             let connection = try await Connection.connect(
@@ -79,8 +79,8 @@ public struct InboxFill: Sendable {
         try await connection.executeScript(unsafe: "ANALYZE iap.receipts; ANALYZE iap.uploads")
     }
 
-    /// The receipt of this number; its transactions are numbered from a digit and fifteen zeros on, for seed 1 from
-    /// 2000000000000000: other programs say by that which of them were delivered.
+    /// The receipt with this number. Its transactions are numbered from a digit and fifteen zeros on, for seed 1 from
+    /// 2000000000000000, by which other programs know which of them were delivered.
     private func receipt(_ number: Int) -> SimulatedReceipt {
         let products = Catalog.game.consumables
         let bought = (0..<transactions).map { index in

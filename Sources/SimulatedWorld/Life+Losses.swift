@@ -3,13 +3,13 @@ import Foundation
 
 /// The ways in which a purchase is lost, for good or for some days.
 extension Life {
-    /// S01: what comes later on this phone brings it, otherwise a launch some days later, otherwise nothing.
+    /// S01: a later receipt of this phone brings it, otherwise a launch some days later, otherwise nothing.
     mutating func planNoCallback(by user: String, at moment: Date) {
         _ = ordered(.noCallback, by: user, at: moment)
         if sibling != nil || random.happens(0.6) { planReturn(of: user, after: moment) }
     }
 
-    /// On a shared phone, and on many others, the next launch of the one who paid hands the receipt in.
+    /// On a shared phone, and on many others, the payer's next launch hands the receipt in.
     private mutating func planReturn(of user: String, after moment: Date) {
         plan(.upload(by: user, for: nil, order: nil), at: launch(after: moment, within: 30_000...4 * 86_400) + 20)
     }
@@ -54,7 +54,7 @@ extension Life {
         planOrdinary(by: user, at: next)
     }
 
-    /// S11: the other user hands it in; the order, if there is one, is the payer's, who comes back within days.
+    /// S11: the other user hands it in; the order, if there is one, is the payer's, who returns within days.
     mutating func planSharedPhone(payer: String, at moment: Date) {
         guard let sibling else { return planReceivedLater(by: payer, at: moment) }
         let other = payer == sibling ? customer.userID : sibling
@@ -72,14 +72,14 @@ extension Life {
         deliver(number, order(product, by: other, at: uploaded + 1), by: other, at: uploaded)
     }
 
-    /// S12: three in one receipt, and the server cares for the one that was named.
+    /// S12: three in one receipt, and the server handles only the one that was named.
     mutating func planOneOfThree(by user: String, at moment: Date) {
         var bought: [(number: Number, order: String?)] = []
         for hour in 0..<3 { bought.append(ordered(.oneOfThree, by: user, at: moment + Double(hour) * 3_000)) }
         deliver(bought[1].number, bought[1].order, by: user, at: moment + 7_000)
     }
 
-    /// S16: one genuine receipt, and four strangers who hand it in too.
+    /// S16: one genuine receipt, which four strangers hand in, too.
     mutating func planPassedAround(by user: String, isDelivered: Bool, at moment: Date) {
         let (number, order) = ordered(isDelivered ? .passedAroundDelivered : .passedAround, by: user, at: moment)
         plan(.keep(slot: number), at: moment + 1)
@@ -93,7 +93,7 @@ extension Life {
         }
     }
 
-    /// S07: handed in before StoreKit had written the purchase down; for some the next launch brings it.
+    /// S07: handed in before StoreKit had written the purchase down; for some, the next launch brings it.
     mutating func planEmptyReceipt(by user: String, at moment: Date) {
         let (number, order) = ordered(.emptyReceipt, by: user, at: moment)
         let early = SimulatedReceipt(
@@ -103,7 +103,7 @@ extension Life {
         plan(.upload(by: user, for: number, order: order), at: launch(after: moment, within: 30_000...3 * 86_400))
     }
 
-    /// S24 and S25: the proof of one purchase; for some its claim never comes.
+    /// S24 and S25: the proof of one purchase; for some, its claim never comes.
     mutating func planProof(_ style: SimulatedReceipt.Style, _ mishap: Mishap, by user: String, at moment: Date) {
         let (number, order) = ordered(mishap, by: user, at: moment)
         plan(.uploadAlone(number, style, by: user, order: order), at: moment + network())
@@ -131,7 +131,7 @@ extension Life {
         }
     }
 
-    /// S22: the claim's transaction fails halfway; for some the client's retry succeeds the next day.
+    /// S22: the claim's transaction fails halfway; for some, the client's retry succeeds the next day.
     mutating func planRolledBack(by user: String, at moment: Date) {
         let (number, order) = ordered(.rolledBack, by: user, at: moment)
         plan(.upload(by: user, for: number, order: order), at: moment + 3)

@@ -12,7 +12,7 @@ extension Life {
         takePlace()
     }
 
-    /// When somebody buys: some buy once a month, some every other day.
+    /// The moments of purchases: some customers buy once a month, some every other day.
     private mutating func moments() -> [Date] {
         let perDay = random.pick([0.03, 0.05, 0.1, 0.1, 0.2, 0.4])
         let count = Int((Double(settings.nights) * perDay * (0.5 + Mix.share(random.next()))).rounded(.up))
@@ -70,14 +70,14 @@ extension Life {
 
     // MARK: Steps that many plans share
 
-    /// A consumable that is paid for at the moment.
+    /// Makes a consumable that is paid for at the moment.
     mutating func consumable(_ mishap: Mishap, by user: String, at moment: Date) -> (Number, CatalogProduct) {
         let product = random.pick(catalog.consumables)
         return (consumable(product, mishap, by: user, at: moment), product)
     }
 
     ///
-    /// - Parameter price: what was paid, where it isn't the list price.
+    /// - Parameter price: the price that was paid, if it isn't the list price.
     mutating func consumable(
         _ product: CatalogProduct, _ mishap: Mishap, by user: String, at moment: Date,
         price: SimulatedTransaction.Price? = nil
@@ -90,19 +90,19 @@ extension Life {
         return number
     }
 
-    /// The order that the scheme opens before the payment, if it does.
+    /// Opens the order, if the scheme opens one before the payment.
     mutating func orderFirst(_ product: CatalogProduct, _ number: Number, by user: String, at moment: Date) -> String? {
         guard scheme.ordersFirst else { return nil }
         return order(product, by: user, for: number, at: moment - seconds(5...90))
     }
 
-    /// A consumable with the order that its scheme opens first.
+    /// Makes a consumable with the order that its scheme opens first.
     mutating func ordered(_ mishap: Mishap, by user: String, at moment: Date) -> (number: Number, order: String?) {
         let (number, product) = consumable(mishap, by: user, at: moment)
         return (number, orderFirst(product, number, by: user, at: moment))
     }
 
-    /// How long the network takes: seconds, now and then many minutes.
+    /// The time that the network takes: seconds, now and then many minutes.
     mutating func network() -> Double {
         random.happens(0.03) ? seconds(60...2_400) : seconds(1...20)
     }
@@ -116,7 +116,7 @@ extension Life {
         return launch
     }
 
-    /// The receipt is handed in for the purchase, the server delivers, the client finishes.
+    /// Hands in the receipt for the purchase; the server delivers, and the client finishes.
     mutating func deliver(_ number: Number, _ order: String?, by user: String, at moment: Date) {
         plan(.upload(by: user, for: number, order: order), at: moment)
         let delivered = moment + seconds(2...40)

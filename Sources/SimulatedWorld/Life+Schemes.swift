@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import Foundation
 
-/// What each scheme does, when all goes well and when the app's server is down.
+/// What each scheme does if all goes well, and if the app's server is down.
 extension Life {
     mutating func planOrdinary(by user: String, at moment: Date) {
         if random.happens(0.06) { return planLasting(by: user, at: moment) }
@@ -9,7 +9,7 @@ extension Life {
         plan(number, product, by: user, at: moment)
     }
 
-    /// A non-consumable; a second one would be the same purchase, so there is one for each phone.
+    /// A non-consumable, one for each phone: a second one would be the same purchase.
     private mutating func planLasting(by user: String, at moment: Date) {
         let isOwned = events.purchases.contains { $0.transaction.productType == .nonConsumable }
         guard !isOwned else { return }
@@ -40,7 +40,7 @@ extension Life {
         }
     }
 
-    /// ApplePayVC: finishes at once, and hands in afterwards what it kept.
+    /// ApplePayVC: finishes at once, and afterwards hands in the receipt that it kept.
     private mutating func planFinishedFirst(_ number: Number, _ order: String?, by user: String, at moment: Date) {
         let uploaded = keepAndFinish(number, order, by: user, at: moment)
         plan(.deliver(number, to: user, order: order), at: uploaded + seconds(2...40))
@@ -57,7 +57,7 @@ extension Life {
     /// The one slot in which KDIAPManager keeps a receipt.
     var onlySlot: Int { -1 }
 
-    /// KDIAPManager: the server stores the receipt first; where its verification timed out, a task verifies it later.
+    /// KDIAPManager: the server stores the receipt first; if its verification timed out, a task verifies it later.
     private mutating func planStoredFirst(_ number: Number, _ order: String?, by user: String, at moment: Date) {
         plan(.finishDelivered, at: moment - 1)
         plan(.keep(slot: onlySlot), at: moment + 1)

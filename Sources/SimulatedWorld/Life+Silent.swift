@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import Foundation
 
-/// What only looks like a loss, or is mended by Apple.
+/// What only looks like a loss, or is put right by Apple.
 extension Life {
     /// S13: delivered, and in every later receipt.
     mutating func planDeliveredUnfinished(by user: String, at moment: Date) {
@@ -11,7 +11,7 @@ extension Life {
         plan(.upload(by: user, for: nil, order: nil), at: launch(after: moment, within: 80_000...200_000))
     }
 
-    /// S23: a request that came twice, answered by two of the app's servers.
+    /// S23: a request that came twice, and was answered by two of the app's servers.
     mutating func planTwoServers(by user: String, at moment: Date) {
         let (number, order) = ordered(.twoServers, by: user, at: moment)
         plan(.upload(by: user, for: number, order: order), at: moment + 3)
@@ -36,7 +36,7 @@ extension Life {
     /// S18: delivered once, and restored on a new device under another transaction id.
     mutating func planRestored(by user: String, at moment: Date) {
         guard !events.purchases.contains(where: { $0.transaction.productType == .nonConsumable }) else { return }
-        // Of two ids that nobody claims, the one that is recorded first stays white: no ledger could be foretold.
+        // Of two unclaimed ids, the one that is recorded first stays white, so no ledger could be predicted.
         guard isTold(.nonConsumable, at: moment) else { return planOrdinary(by: user, at: moment) }
         let number = lasting(.restored, by: user, at: moment)
         deliver(number, orderFirst(catalog.nonConsumable, number, by: user, at: moment), by: user, at: moment + 3)

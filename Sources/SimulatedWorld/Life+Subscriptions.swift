@@ -1,9 +1,9 @@
 import AppStoreSimulator
 import Foundation
 
-/// Subscriptions: some are years old when the world begins, and the app's server has granted their periods all along.
+/// Subscriptions. Some are years old when the world begins, and the app's server has granted their periods all along.
 extension Life {
-    /// For how long Apple keeps a subscription going that it can't charge for: what apps choose at least.
+    /// How long Apple keeps a subscription going that it can't charge for: the least that apps choose.
     static let billingGrace: TimeInterval = 6 * WorldSettings.day
 
     mutating func planSubscriber() {
@@ -14,7 +14,7 @@ extension Life {
             at: settings.begin + seconds(60...Double(settings.nights) * WorldSettings.day - 120))
     }
 
-    /// Begins at the moment, or began in the years before.
+    /// Plans a subscription that begins at the moment, or began in the years before.
     mutating func planSubscription(_ mishap: Mishap, by user: String, at moment: Date) {
         let isHigher = mishap != .upgraded && random.happens(0.3)
         let product = isHigher ? catalog.higher ?? catalog.subscription : catalog.subscription
@@ -46,7 +46,7 @@ extension Life {
     ) -> SubscriptionCourse {
         var product = product
         var course = SubscriptionCourse()
-        // A quarter ends sooner or later.
+        // A quarter ends at some time.
         let last = random.happens(0.25) ? start + seconds(0...settings.end.timeIntervalSince(start)) : settings.end
         let originalID = nextID()
         var begin = start
@@ -65,7 +65,7 @@ extension Life {
         return course
     }
 
-    /// What happens at the end of a period, or before it; gives when the next one begins.
+    /// Plans what happens at the end of a period, or before it; returns when the next one begins.
     private mutating func turn(
         _ course: inout SubscriptionCourse, _ product: inout CatalogProduct, _ mishap: Mishap,
         after period: SimulatedTransaction
@@ -96,7 +96,7 @@ extension Life {
 
     // MARK: What the app's server hears and says
 
-    /// When a period reaches the server: soon, and before the next night, which else would hear of it from Apple.
+    /// When a period reaches the server: soon, and before the next night, which would otherwise hear of it from Apple.
     private mutating func arrival(of period: SimulatedTransaction) -> Date {
         let night = settings.moment(ofNight: settings.nightRun(from: period.purchasedAt))
         return max(period.purchasedAt, min(period.purchasedAt + seconds(5...2_000), night - 60))
@@ -104,7 +104,7 @@ extension Life {
 
     private func isOfThisWorld(_ period: SimulatedTransaction) -> Bool { period.purchasedAt >= settings.begin }
 
-    /// The client hands each period in as it begins; the server claims it, but for one while it was down.
+    /// The client hands each period in as it begins. The server claims it, unless the mishap makes it miss that one.
     private mutating func planClaims(
         of course: SubscriptionCourse, _ numbers: [Number], _ mishap: Mishap, by user: String
     ) {
@@ -117,7 +117,7 @@ extension Life {
         }
     }
 
-    /// The client hands in each period of this world, and what is older at a launch of the first days.
+    /// The client hands in each period of this world, and the older ones at a launch of the first days.
     private mutating func planLaunches(of course: SubscriptionCourse, _ numbers: [Number], by user: String) {
         for (number, period) in zip(numbers, course.periods) where isOfThisWorld(period) {
             plan(.upload(by: user, for: number, order: nil), at: arrival(of: period))
@@ -127,8 +127,8 @@ extension Life {
         plan(.upload(by: user, for: nil, order: nil), at: launch)
     }
 
-    /// The server extends what it has granted by each period, on Apple's word and not the client's. When it is
-    /// connected it says what it has granted by then.
+    /// The server extends its grant with each period, on Apple's word and not the client's. When it is connected, it
+    /// says what it has granted by then.
     private mutating func planGrants(
         of course: SubscriptionCourse, _ numbers: [Number], _ mishap: Mishap, by user: String
     ) {
@@ -151,14 +151,14 @@ extension Life {
         planEnd(of: course, numbers, mishap, by: user)
     }
 
-    /// A server that forgets makes up for it afterwards.
+    /// The moment of a grant. A server that forgets makes up for it afterwards.
     private mutating func moment(ofGrant period: SimulatedTransaction) -> Date {
         let granted = period.purchasedAt + seconds(5...2_000)
         guard let forgets = app.forgets(settings), forgets.contains(period.purchasedAt) else { return granted }
         return forgets.upperBound + seconds(1...7_200)
     }
 
-    /// Where the first period that ends in this world does not simply end.
+    /// Plans the end of the first period that ends in this world, if it does not simply end.
     private mutating func planEnd(
         of course: SubscriptionCourse, _ numbers: [Number], _ mishap: Mishap, by user: String
     ) {

@@ -1,22 +1,22 @@
 import AppStoreSimulator
 import Foundation
 
-/// What happens on one phone, which one or two users share: first it is planned, purchase by purchase, then it takes
-/// place in the order of time, for a receipt holds what is unfinished or lasting at its moment.
+/// What happens on one phone, which one or two users share. First it is planned, purchase by purchase; then it takes
+/// place in chronological order, as a receipt holds what is unfinished or lasting at its moment.
 struct Life {
-    /// A purchase of this life, by its place among them.
+    /// A purchase of this life, by its index.
     typealias Number = Int
 
-    /// What takes place at a moment. The app's server delivers only what a receipt told it of.
+    /// What happens at a moment. The app's server delivers only what a receipt told it of.
     enum Step {
         case order(WorldOrder)
         case pay(Number)
-        /// In receipts from now on, without anybody having paid for it here.
+        /// In receipts from now on, although nobody paid for it here.
         case hold(SimulatedTransaction)
         case upload(by: String, for: Number?, order: String?)
-        /// Hands in the receipt that was kept in a slot: what it holds by now.
+        /// Hands in the receipt kept in a slot, with its content of that moment.
         case uploadKept(slot: Int, by: String, for: Number, order: String?)
-        /// The proof of this purchase alone.
+        /// Hands in the proof of this purchase alone.
         case uploadAlone(Number, SimulatedReceipt.Style, by: String, order: String?)
         case uploadOther(Upload.Content, by: String, transactionID: String?)
         case keep(slot: Int)
@@ -27,9 +27,9 @@ struct Life {
         case finishOnDelivery(Number)
         case finishDelivered
         case refund(Number)
-        /// Refunds what is left of a period that a higher product of its group replaces.
+        /// Refunds the rest of a period that a higher product of its group replaces.
         case upgrade(Number)
-        /// The app's server says until when it has granted a subscription, or takes that back.
+        /// The app's server says until when it has granted a subscription, or takes the grant back.
         case grant(String, to: String, until: Date)
         case revoke(String)
         case restore(Number, SimulatedTransaction)
@@ -45,7 +45,7 @@ struct Life {
     let scheme: Scheme
     let settings: WorldSettings
     let outages: [Range<Date>]
-    /// The other user of the phone, where it is shared.
+    /// The other user of the phone, if it is shared.
     let sibling: String?
     var random: SeededRandom
     private(set) var events = WorldEvents()
@@ -72,7 +72,7 @@ struct Life {
 
     var catalog: Catalog { customer.catalog }
 
-    /// A share of a span, evenly spread.
+    /// A random number of seconds in the range, uniformly distributed.
     mutating func seconds(_ range: ClosedRange<Double>) -> Double {
         (range.lowerBound + Mix.share(random.next()) * (range.upperBound - range.lowerBound)).rounded()
     }
@@ -83,7 +83,7 @@ struct Life {
         planned.append(Planned(at: moment, step: step))
     }
 
-    /// A purchase that will be paid for, or only looks like one.
+    /// Plans a purchase that will be paid for, or only looks like one.
     mutating func purchase(
         _ transaction: SimulatedTransaction, _ mishap: Mishap, by user: String, isOwed: Bool = true
     ) -> Number {
@@ -112,15 +112,15 @@ struct Life {
         return id
     }
 
-    /// Writes into Apple's books.
+    /// Adds a purchase to Apple's books.
     mutating func store(_ purchase: StoredPurchase) { events.stored.append(purchase) }
 
     mutating func deleteAccount(_ account: String) { events.deletedAccounts.append(account) }
 
     func transaction(_ number: Number) -> SimulatedTransaction { events.purchases[number].transaction }
 
-    /// 16 digits, for some customers 18; no two of a world are the same, since the factor has no divisor in common with
-    /// the modulus.
+    /// 16 digits, for some customers 18. All ids of a world differ, since the factor has no divisor in common with the
+    /// modulus.
     mutating func nextID() -> String {
         let number = UInt64(customer.number) * 256 + UInt64(transactionCount % 256)
         transactionCount += 1
@@ -130,11 +130,11 @@ struct Life {
 
     // MARK: Taking place
 
-    /// Carries out what was planned, up to the world's end; Apple refunds afterwards too.
+    /// Carries out the plan up to the world's end; Apple also refunds afterwards.
     mutating func takePlace() {
         let steps = planned.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
         for (_, step) in steps where step.at <= settings.end || step.step.isRefund { carryOut(step.step, at: step.at) }
-        // What would be paid for after the world's end is nothing of this world.
+        // Purchases after the world's end are not part of this world.
         events.purchases = events.purchases.filter { $0.purchasedAt <= settings.end }
     }
 
@@ -209,7 +209,7 @@ struct Life {
             guard let number = numbers[transaction.id] else { continue }
             brought[number] = events.uploads.count - 1
             makeEvident(number, at: moment)
-            // Apple's answer to the next night tells of the periods that have begun by then.
+            // Apple's answer to the next night shows the periods that have begun by then.
             let night = settings.moment(ofNight: settings.nightRun(from: moment))
             for period in periods[transaction.originalID] ?? []
             where events.purchases[period].purchasedAt <= night {
@@ -237,7 +237,7 @@ struct Life {
     ) {
         guard let upload = brought[number], events.purchases[number].refundedAt == nil else { return }
         guard events.purchases[number].isServed == (kind == .alreadyDelivered) else { return }
-        // What was delivered before the server was connected, it knows from its own books.
+        // The server knows from its own books what it delivered before it was connected.
         guard !events.purchases[number].isServedUnseen else { return }
         guard isTold(transaction(number).productType, at: moment) else {
             if kind == .delivered { events.purchases[number].isServedUnseen = true }
@@ -252,7 +252,7 @@ struct Life {
         events.purchases[number].deliveredTo = user
     }
 
-    /// Whether the app's server tells the job what it delivers of a type.
+    /// Whether the app's server tells the job of its deliveries of a type.
     func isTold(_ type: SimulatedTransaction.ProductType, at moment: Date) -> Bool {
         moment >= app.connectedAt(settings) && !app.untold.contains(type)
     }

@@ -1,15 +1,15 @@
 import AppStoreSimulator
 
-/// What happens to a purchase of a world, by the names of the scenarios.
+/// What happens to a purchase of a world, with the names of the scenarios.
 public enum Mishap: String, Sendable, CaseIterable {
     case ordinary
     /// The callback never fired.
     case noCallback = "S01"
-    /// The receipt came the next day, a claim never.
+    /// The receipt came the next day, but never a claim.
     case receivedLater = "S02"
     /// The order's id was lost on the device.
     case nameLost = "S03"
-    /// Three orders, of which one was paid, and its id was lost.
+    /// Of three orders one was paid, and its id was lost.
     case severalOrders = "S04"
     /// The app was deleted; after reinstalling, a launch upload brings the receipt.
     case reinstalled = "S05"
@@ -23,7 +23,7 @@ public enum Mishap: String, Sendable, CaseIterable {
     case overwritten = "S09"
     /// One user pays, another hands the receipt in on the same phone.
     case sharedPhone = "S11"
-    /// As S11, and the other one gets the goods.
+    /// Like S11, but the other user gets the goods.
     case misdelivered = "S11 misdelivered"
     case oneOfThree = "S12"
     case deliveredUnfinished = "S13"
@@ -43,17 +43,17 @@ public enum Mishap: String, Sendable, CaseIterable {
     case renewed = "S19 granted"
     /// The app's server forgot for two days to extend what it had granted.
     case forgottenRenewal = "S19 two days"
-    /// What the app's server had granted when it was connected lacks the period that was paid last.
+    /// The grants that the app's server named when it was connected lack the period that was paid last.
     case lastPeriodLacking = "S39"
     case trial
     case introductoryOffer = "introductory offer"
-    /// The customer went over to a higher product of the group, at once; or to another when the period ended.
+    /// The customer upgraded within the group, at once; or changed to another product at the end of the period.
     case upgraded = "upgrade"
     case crossgraded = "crossgrade"
-    /// Apple could not charge for some days, in which the customer had no access; or had it for grace.
+    /// Apple could not charge for some days, in which the customer had no access; or had it by grace.
     case billingRetry = "billing retry"
     case billingGrace = "billing grace"
-    /// A running period was refunded, and the app's server took its access back.
+    /// A running period was refunded, and the app's server withdrew its access.
     case refundedPeriod = "S17 period"
     case familySubscription = "S26 subscription"
     case twentyCopies = "S20"
@@ -62,31 +62,31 @@ public enum Mishap: String, Sendable, CaseIterable {
     case rolledBack = "S22"
     /// Two of the app's servers claim at the same moment.
     case twoServers = "S23"
-    /// A client of old hands in an iOS 6 style receipt.
+    /// An old client hands in an iOS 6 style receipt.
     case oldReceipt = "S24"
     /// A client of StoreKit 2 hands in a signed transaction.
     case signedTransaction = "S25"
     case familyShared = "S26"
-    /// The Apple account that paid was deleted since: Apple says so, and nothing is owed.
+    /// The Apple account that paid was deleted later: Apple says so, and nothing is owed.
     case accountGone = "account gone"
-    /// A signed transaction, paid where the app isn't sold.
+    /// A signed transaction, paid in a country where the app isn't sold.
     case foreignStorefront = "S28"
     /// The client's retry succeeds some days later.
     case claimedLate = "late claim"
     /// The order was opened several times after the payment.
     case ordersAfterwards = "orders afterwards"
-    /// The app's server was down at that moment; what follows is the scheme's own way.
+    /// The app's server was down at that moment; the rest depends on the scheme.
     case outage
 
-    /// Those that meet with every scheme.
+    /// The mishaps of all schemes.
     static let common: [Mishap] = [
         .noCallback, .receivedLater, .rolledBack, .refundedBefore, .refundedLate, .refundedAfter, .restored,
         .pending, .familyShared, .sandbox, .foreignBundle, .unreadable, .sharedPhone, .passedAround,
         .passedAroundDelivered, .emptyReceipt, .twoServers, .oldReceipt, .signedTransaction, .foreignStorefront,
     ]
 
-    /// Those that meet with subscriptions, by how the app's server lets the job see what it delivered of them; what is
-    /// common stands more than once.
+    /// The mishaps of subscriptions, by how the app's server lets the job see its deliveries of them; common ones are
+    /// listed more than once.
     static func ofSubscriptions(_ delivery: DeliveryWay) -> [Mishap] {
         switch delivery {
         case .claims: [.missedRenewal, .billingRetry]

@@ -1,6 +1,6 @@
 import AppStoreSimulator
 
-/// A delivered purchase that the ledger had as refunded after a night.
+/// A delivered purchase that was refunded in the ledger after a night.
 struct RefundObservation: Sendable {
     let night: Int
     let transactionID: String
@@ -8,14 +8,14 @@ struct RefundObservation: Sendable {
     let share: Int64?
 }
 
-/// Refunds after the delivery, of apps with a key, beside what the ledger says of them.
+/// Refunds after the delivery, for apps with a key, compared with the ledger.
 public struct RefundTally: Sendable {
-    /// Whether Apple ever tells of them by itself or not.
+    /// All, whether Apple ever tells of them by itself or not.
     public private(set) var all = 0
-    /// Those that the ledger had, with their share, by the night after Apple told of them; what Apple does not tell, in
-    /// any night.
+    /// Those that the ledger had, with their share, by the night after Apple told of them, or, if Apple does not tell,
+    /// on any night.
     public private(set) var noticed = 0
-    /// A sentence for each that Apple told of and the ledger did not have by then.
+    /// A sentence for each that Apple told of and that the ledger did not have by then.
     public private(set) var faults: [String] = []
 
     init(_ world: World, _ observations: [RefundObservation]) {

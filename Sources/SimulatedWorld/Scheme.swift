@@ -1,12 +1,12 @@
 import AppStoreSimulator
 
-/// The ways of published clients to get a purchase from StoreKit to their server, each with its own weak spot.
+/// The ways in which published clients bring a purchase from StoreKit to their server, each with its own weak spot.
 public enum Scheme: String, Sendable, CaseIterable {
     /// An order first, kept in the keychain while purchasing; verifies, delivers, finishes; retries at later launches.
     case jkIAPHelp = "JKIAPHelp"
     /// An order first; finishes as soon as it is purchased, and hands its receipt in afterwards, once.
     case applePayVC = "ApplePayVC"
-    /// An order first; keeps one receipt until the server confirms it, and finishes all else before a new purchase.
+    /// An order first; keeps one receipt until the server confirms it, and finishes all others before a new purchase.
     case kdIAPManager = "KDIAPManager"
     /// Pays first, and opens the order afterwards; keeps what is pending for whoever is logged in.
     case blIAP = "BLIAP"
@@ -21,7 +21,7 @@ public enum Scheme: String, Sendable, CaseIterable {
         }
     }
 
-    /// What may happen to a purchase beside going well; what is common stands more than once.
+    /// What may happen to a purchase other than going well; common mishaps are listed more than once.
     var mishaps: [Mishap] {
         let own: [Mishap] =
             switch self {

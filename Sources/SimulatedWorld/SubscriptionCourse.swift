@@ -1,16 +1,16 @@
 import AppStoreSimulator
 import Foundation
 
-/// A subscription as it is planned: what Apple charges for, and where its mishap falls.
+/// The plan of a subscription: what Apple charges for, and when its mishap happens.
 struct SubscriptionCourse {
     /// The oldest first.
     var periods: [SimulatedTransaction] = []
     /// The first period that ends once the app's server is connected.
     var turn: Int?
-    /// When a period was replaced by a higher product of its group, by its place.
+    /// When a period was replaced by a higher product of its group, by the period's index.
     var upgrades: [Int: Date] = [:]
 
-    /// What happened of a mishap in time for this world.
+    /// The mishap, if it happened in time for this world, or what happened instead.
     func label(_ mishap: Mishap, in app: WorldApp, _ settings: WorldSettings) -> Mishap {
         if hasMet(mishap, app.connectedAt(settings), settings) { return mishap }
         let forgets = app.forgets(settings)
@@ -31,7 +31,7 @@ struct SubscriptionCourse {
 
     private func lastBefore(_ moment: Date) -> Int? { periods.lastIndex { $0.purchasedAt < moment } }
 
-    /// Whether the app's server has no part in a period.
+    /// Whether the app's server misses a period.
     func isLacking(_ index: Int, _ mishap: Mishap, _ connectedAt: Date) -> Bool {
         switch mishap {
         case .missedRenewal: index == turn.map { $0 + 1 }
@@ -40,7 +40,7 @@ struct SubscriptionCourse {
         }
     }
 
-    /// When the app's server takes back the access to the period that was refunded ten minutes before, with no night in
+    /// When the app's server withdraws access to the period that was refunded ten minutes before, with no night in
     /// between: no job could know both sooner.
     func revokedAt(_ connectedAt: Date, _ settings: WorldSettings) -> Date? {
         guard let turn, let end = periods[turn].expiresAt else { return nil }

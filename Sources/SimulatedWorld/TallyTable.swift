@@ -15,7 +15,7 @@ public struct TallyTable: CustomStringConvertible {
         is one purchase
         """
 
-    /// What is told of a world whose apps have keys, beside the rest.
+    /// The columns that only a world of apps with keys has.
     private static let headsOfKeys = ["apple", "heard"]
     private static let legendOfKeys = """
         apple: lost, and only Apple's notifications told so; heard: those of them that were found

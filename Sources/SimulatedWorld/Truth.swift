@@ -3,14 +3,15 @@ public import Foundation
 
 /// What only the world knows of its last night: which orders were truly lost.
 public struct Truth: Codable, Hashable, Sendable {
-    /// A purchase that was paid, never delivered, is still owed, and of which something reached the server, or Apple told.
+    /// A purchase that was paid, never delivered and is still owed, and that something reached the server of, or Apple
+    /// told.
     public struct LostOrder: Codable, Hashable, Sendable {
         public let transactionID: String
         public let bundleID: String
-        /// Who paid.
+        /// The user who paid.
         public let userID: String
         public let productID: String
-        /// In what way it was lost, such as `S01`.
+        /// How it was lost, such as `S01`.
         public let scenario: String
         public let purchasedAt: Date
 
@@ -27,7 +28,7 @@ public struct Truth: Codable, Hashable, Sendable {
     public let now: Date
     public let lost: [LostOrder]
     /// Lost as well, but no receipt with it ever came (S09), and Apple tells nothing by itself: only the customer's
-    /// transaction history in the App Store Server API does.
+    /// transaction history in the App Store Server API shows it.
     public let lostWithoutReceipt: [LostOrder]
     /// Whether the job was told of it or not.
     public let delivered: Int
@@ -43,7 +44,7 @@ public struct Truth: Codable, Hashable, Sendable {
         case delivered, refunded, pending, purchases
     }
 
-    /// As JSON with ISO 8601 dates.
+    /// The truth as JSON with ISO 8601 dates.
     public func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
@@ -61,7 +62,7 @@ extension Truth {
 }
 
 extension World {
-    /// What is true in a night, by default in the last one.
+    /// The truth on a night, by default the last one.
     ///
     /// - Parameter grace: seconds after the purchase during which it may still be claimed normally.
     public func truth(ofNight night: Int? = nil, grace: TimeInterval = WorldTally.grace) -> Truth {

@@ -1,13 +1,13 @@
 import AppStoreSimulator
 import Foundation
 
-/// A receipt that a client hands in, as `iap.submit_receipt` takes it.
+/// A receipt that a client hands in, with the arguments of `iap.submit_receipt`.
 struct Upload: Sendable {
     enum Content: Hashable, Sendable {
         case receipt(SimulatedReceipt)
         /// A receipt that was changed after it was signed.
         case forgery(SimulatedReceipt)
-        /// What is no receipt at all.
+        /// A text that is no receipt at all.
         case text(String)
 
         /// What the client sends.
@@ -29,14 +29,14 @@ struct Upload: Sendable {
     let device: String
     let at: Date
 
-    /// The genuine receipt that it is, if it is one.
+    /// The genuine receipt in it, if there is one.
     var receipt: SimulatedReceipt? {
         if case .receipt(let receipt) = content { receipt } else { nil }
     }
 }
 
 extension World {
-    /// What clients send, each receipt signed once.
+    /// What clients send; each receipt is signed once.
     func payloads(of contents: [Upload.Content]) -> [Upload.Content: String] {
         let contents = Array(Set(contents))
         let signer = ReceiptSigner(seed: settings.seed)

@@ -2,8 +2,8 @@ public import AppStoreSimulator
 import Foundation
 
 extension World {
-    /// Apple's sales report of a day of Pacific Time: all that was truly sold and refunded, of which the apps' servers
-    /// may never have heard.
+    /// Apple's sales report of a day of Pacific Time: everything that was truly sold and refunded, of which the apps'
+    /// servers may never have heard.
     ///
     /// - Parameter day: such as `2026-10-02`.
     public func salesReport(of day: String) -> SalesReport {
@@ -31,7 +31,7 @@ extension World {
         return report
     }
 
-    /// The last day of Pacific Time that is over by a night.
+    /// The last day of Pacific Time that is over on a night.
     public func lastPacificDay(beforeNight number: Int) -> String {
         SalesReport.pacificDay(of: settings.moment(ofNight: number) - 86_400)
     }

@@ -1,9 +1,9 @@
 public import AppStoreSimulator
 import Foundation
 
-/// Customers of some apps over some days, on phones that some of them share, with clients of five kinds, a network
-/// that is shaky and servers that are down at times, each with its own way to tell what it has delivered. Some have
-/// subscribed years ago. It depends on its settings alone.
+/// Customers of some apps over some days, on phones that some of them share, with clients of five kinds, an unreliable
+/// network and servers that are down at times, each with its own way to tell what it has delivered. Some customers
+/// subscribed years ago. A world depends only on its settings.
 public struct World: Sendable {
     public let settings: WorldSettings
     let events: WorldEvents
@@ -35,15 +35,15 @@ public struct World: Sendable {
     /// All that was bought, and what became of it.
     public var purchases: [WorldPurchase] { events.purchases }
 
-    /// The apps that there are in any such world.
+    /// The apps of every world.
     public static let apps = WorldApp.all
 
-    /// As they are in the store, with their shared secrets.
+    /// The apps in the store, with their shared secrets.
     public static func storeApps(seed: UInt64) -> [SimulatedApp] {
         apps.map { SimulatedApp(bundleID: $0.bundleID, seed: seed) }
     }
 
-    /// What Apple knows of this world, later refunds included.
+    /// Everything that Apple knows of this world, later refunds included.
     public var records: StoreRecords {
         var records = StoreRecords(apps: Self.storeApps(seed: settings.seed))
         records.notices = settings.notices

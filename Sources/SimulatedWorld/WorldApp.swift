@@ -12,41 +12,41 @@ enum DeliveryWay: Sendable {
 /// An app of a world: what it sells, and how its server tells the job what it has delivered.
 public struct WorldApp: Sendable {
     let catalog: Catalog
-    /// How it tells of subscriptions; all else it claims.
+    /// How it tells of subscriptions; it claims everything else.
     let subscriptions: DeliveryWay
-    /// Whether its server writes what it delivers and grants into tables of its own, which the night reads.
+    /// Whether its server writes its deliveries and grants into its own tables, which the night reads.
     var hasOwnTables = false
-    /// Of what it tells nothing.
+    /// The product types of which it tells nothing.
     var untold: Set<SimulatedTransaction.ProductType> = []
-    /// After how many days of the world its server is connected. Before that it delivers unseen.
+    /// The days of the world after which its server is connected. Before that it delivers unseen.
     var connectedAfter = 0.0
-    /// After how many days its server forgets for two days to extend what it has granted.
+    /// The days after which its server forgets for two days to extend its grants.
     var forgetsAfter: Double?
-    /// What the configuration says of deliveries, by product type.
+    /// The configuration of deliveries, by product type.
     public var delivery: [String: String] = [:]
     /// Whether the configuration says that this job looks after the app since the world's beginning.
     var hasSince = false
-    /// By what its receipts are verified where it has a key. By default the key is there to hear with alone.
+    /// How its receipts are verified if it has a key. By default the key is only for hearing.
     var verification = "verify-receipt"
 
     public var bundleID: String { catalog.bundleID }
 
-    /// It claims what it sells, as it did before this job, which was told since when it looks after it.
+    /// It claims what it sells, as it did before this job; the configuration says since when the job looks after it.
     static let game = WorldApp(
         catalog: .game, subscriptions: .claims,
         delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "claim"], hasSince: true)
 
-    /// It kept entitlements for years, in tables of its own, and says so in its configuration.
+    /// It kept entitlements for years, in its own tables, and says so in its configuration.
     static let reader = WorldApp(
         catalog: .reader, subscriptions: .entitlements, hasOwnTables: true, forgetsAfter: 3.2,
         delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "entitlement"],
         verification: "auto")
 
-    /// What it does tells how it delivers, but nothing tells of its non-consumables.
+    /// Its calls show how it delivers, but nothing shows its non-consumables.
     static let cinema = WorldApp(
         catalog: .cinema, subscriptions: .entitlements, untold: [.nonConsumable], forgetsAfter: 7.6)
 
-    /// Its server is connected on the tenth day, and its non-consumables never.
+    /// Its server is connected on the tenth day, and never for its non-consumables.
     static let fitness = WorldApp(
         catalog: .fitness, subscriptions: .entitlements, untold: [.nonConsumable], connectedAfter: 9.4,
         delivery: ["non_consumable": "ignore"])
@@ -54,7 +54,7 @@ public struct WorldApp: Sendable {
     static let all = [game, reader, cinema, fitness]
     static let withOwnTables = Set(all.filter(\.hasOwnTables).map(\.bundleID))
 
-    /// One of so many customers as each app has.
+    /// Picks an app, weighted by the number of its customers.
     static func any(_ random: inout SeededRandom) -> WorldApp {
         random.pick([game, game, game, game, reader, reader, reader, cinema, cinema, fitness])
     }
@@ -77,21 +77,21 @@ public struct WorldApp: Sendable {
         }
     }
 
-    /// Since when the job looks after it, as its configuration says.
+    /// From when on the job looks after it, as its configuration says.
     public func since(_ settings: WorldSettings) -> Date? {
         hasSince ? settings.begin : nil
     }
 
-    /// Whether its receipts are verified by its customers' histories, which tell of more than the receipts hold.
+    /// Whether its receipts are verified by its customers' histories, which show more than the receipts.
     func readsHistories(_ settings: WorldSettings) -> Bool {
         settings.keys.contains(bundleID) && !settings.handsNoticesOn && verification == "auto"
     }
 
-    /// What its section of the job's configuration says beside its secret.
+    /// Its section of the job's configuration, without its secret.
     ///
     /// - Parameters:
-    ///   - keyFile: of the App Store Server API, for an app that has a key.
-    ///   - redelivers: whether the server of the app that claims all it delivers delivers without the customer, too.
+    ///   - keyFile: the key for the App Store Server API, if the app has one.
+    ///   - redelivers: whether the server of the app that claims all its deliveries makes redeliveries, too.
     public func configuration(
         _ settings: WorldSettings, keyFile: String? = nil, redelivers: Bool = false
     ) -> String {

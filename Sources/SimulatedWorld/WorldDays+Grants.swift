@@ -3,7 +3,7 @@ import Foundation
 import PostgreSQL
 
 extension WorldDays {
-    /// What the apps' servers say of what they have granted, each at its own moment.
+    /// Makes the apps' servers say what they have granted, each at its own moment.
     func grant(_ grants: [WorldGrant]) async throws {
         try await connection.execute(
             """

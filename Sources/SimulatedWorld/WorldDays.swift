@@ -2,7 +2,8 @@ import AppStoreSimulator
 import Foundation
 import PostgreSQL
 
-/// Plays a day, or some with no night in between: uploads, orders, claims and entitlements, each a statement for all.
+/// Plays a day, or several without a night between them: uploads, orders, claims and entitlements, one statement for
+/// each.
 struct WorldDays {
     let days: ClosedRange<Int>
     let world: World
@@ -27,7 +28,7 @@ struct WorldDays {
 
     private func isNow(_ moment: Date) -> Bool { days.contains(world.settings.day(of: moment)) }
 
-    /// What happens on these days, in its order: what servers tell by the functions, and what they keep to themselves.
+    /// The events of these days, in order: what servers tell through the functions, or what they keep to themselves.
     private func events<Event>(
         _ events: [Event], at moment: (Event) -> Date, of bundleID: (Event) -> String
     ) -> (told: [Event], kept: [Event]) {
@@ -66,7 +67,7 @@ struct WorldDays {
         }
     }
 
-    /// Hands all in, and moves them to their moments. A receipt that was there before keeps when it is due.
+    /// Hands all in, and moves them to their moments. A receipt that was there before keeps its due time.
     private func submit() async throws {
         try await connection.execute(
             """
@@ -82,7 +83,7 @@ struct WorldDays {
         try await moveUploads()
     }
 
-    /// The inbox may lie on other servers than the world's own tables: what it shall know is taken there.
+    /// The inbox may be on other servers than the world's own tables, so the world's data is passed to them.
     private func moveReceipts() async throws {
         let rows = try await connection.query(
             """
@@ -148,7 +149,7 @@ struct WorldDays {
 
     // MARK: Notifications
 
-    /// The apps' servers hand on what Apple posted to their URLs.
+    /// Makes the apps' servers hand on what Apple posted to their URLs.
     private func handOnNotices() async throws {
         guard world.settings.handsNoticesOn else { return }
         for bundleID in world.settings.keys.sorted() {
@@ -200,7 +201,7 @@ struct WorldDays {
             row.append(claim.at)
             row.append(claim.kind.rawValue)
         }
-        // Whose goods came without them are told so.
+        // Customers who got their goods without being there are told so.
         try await connection.execute(
             """
             UPDATE day_claims d
@@ -211,7 +212,7 @@ struct WorldDays {
         try await connection.executeScript(unsafe: "ANALYZE day_claims; ANALYZE world.uploads")
     }
 
-    /// As the schema's owner may, each call takes its own moment for the present.
+    /// Each call takes its own moment for the present, which the schema's owner may do.
     private static let admit: SQL = """
         SELECT outcome, count(*) AS times
         FROM (
@@ -251,7 +252,7 @@ struct WorldDays {
         } catch .body(is CreditFailed, rollback: nil) {}
     }
 
-    /// The world knows what the functions will answer; another answer is a fault of theirs, or of the world.
+    /// The world knows what the functions will answer; any other answer is a fault of theirs, or of the world.
     private func expect(_ outcomes: Set<String>, _ sql: SQL) async throws {
         for row in try await connection.query(sql) {
             let outcome: String = try row("outcome")

@@ -1,8 +1,8 @@
 import AppStoreSimulator
 import Foundation
 
-/// What customers take up with Apple after the purchase, and what Apple tells by itself, of an app that has a key. Drawn
-/// from numbers of each purchase's own: all else is as it is without keys.
+/// What customers take up with Apple after the purchase, and what Apple tells by itself, for apps with a key. It is
+/// drawn from each purchase's own numbers, so everything else is as it is without keys.
 extension WorldEvents {
     private static let complaints = ["UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "OTHER"]
 
@@ -21,8 +21,8 @@ extension WorldEvents {
         }
     }
 
-    /// Some of what was delivered is refunded, the whole or a part, up to 60 days afterwards; and what a family member
-    /// shared is shared no more.
+    /// Refunds some of what was delivered, fully or partly, up to 60 days afterwards, and ends the sharing of some of
+    /// what a family member shared.
     private mutating func refund(
         _ index: Int, claimedAt: Date?, _ settings: WorldSettings, _ random: inout SeededRandom
     ) {
@@ -46,7 +46,7 @@ extension WorldEvents {
         if isDelivered { reverse(index, settings, &random) }
     }
 
-    /// For some Apple takes the money again, some days later: a night sees the refund in between.
+    /// For some, Apple takes the money again some days later: a night sees the refund in between.
     private mutating func reverse(_ index: Int, _ settings: WorldSettings, _ random: inout SeededRandom) {
         let purchase = purchases[index]
         guard let refundedAt = purchase.refundedAt, !purchase.isEntitled, purchase.isOwed, random.happens(0.2),
@@ -86,7 +86,7 @@ extension WorldEvents {
 }
 
 extension SeededRandom {
-    /// A span in seconds, evenly spread over some days.
+    /// A number of seconds, uniformly distributed over some days.
     fileprivate mutating func days(_ range: ClosedRange<Double>) -> TimeInterval {
         let days = range.lowerBound + Mix.share(next()) * (range.upperBound - range.lowerBound)
         return (days * WorldSettings.day).rounded()

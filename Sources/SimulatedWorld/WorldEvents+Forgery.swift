@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import Foundation
 
-/// A delivery that nobody paid for as it was delivered: the app's server believed a client.
+/// A delivery of something that nobody paid for as it was delivered: the app's server believed a client.
 struct ForgedDelivery: Sendable {
     enum Kind: CaseIterable {
         /// The id is made up.
@@ -17,8 +17,8 @@ struct ForgedDelivery: Sendable {
 }
 
 extension WorldEvents {
-    /// Some customers' clients tell the app's server of purchases that were not made so, and it believes them. Drawn from
-    /// numbers of each purchase's own: all else is as it is without.
+    /// Makes some clients tell the app's server of purchases that were not made like that, and it believes them. They
+    /// are drawn from each purchase's own numbers, so everything else is as it is without them.
     mutating func forgeDeliveries(_ settings: WorldSettings, catalog: Catalog) {
         guard let dearest = catalog.consumables.last, let cheapest = catalog.consumables.first else { return }
         for claim in claims where claim.kind == .delivered && claim.transaction.productType == .consumable {
@@ -51,12 +51,12 @@ extension WorldEvents {
     }
 }
 
-/// Forged deliveries beside what the job says of them.
+/// Forged deliveries compared with what the job says of them.
 public struct ForgeryTally: Sendable {
-    /// Those that were old enough to be asked about, and again where Apple did not answer the first time.
+    /// Those that were old enough to ask about, and to ask again if Apple did not answer the first time.
     public private(set) var all = 0
     public private(set) var named = 0
-    /// A sentence for each that was not named, and each that was, is genuine, and was not refunded before.
+    /// A sentence for each that was not named, and for each that was named, but is genuine and was not refunded before.
     public private(set) var faults: [String] = []
 
     /// - Parameter unproved: the deliveries that the job calls unproved in the end.
@@ -72,7 +72,7 @@ public struct ForgeryTally: Sendable {
                 faults.append("forged and not named: \(id), \(delivery.kind)")
             }
         }
-        // Of what an app's server delivers without the customer, Apple may have paid some back since the night.
+        // Apple may have refunded some of the redeliveries since the night.
         let refunded = world.events.purchases.filter { purchase in
             purchase.deliveredAt.map { $0 > purchase.refundedAt ?? .distantFuture } ?? false
         }

@@ -1,7 +1,7 @@
 import AppStoreSimulator
 public import Foundation
 
-/// A purchase, or something that looks like one, with all that only the world knows of it.
+/// A purchase, or something that looks like one, with everything that only the world knows of it.
 public struct WorldPurchase: Sendable {
     public let bundleID: String
     let transaction: SimulatedTransaction
@@ -9,36 +9,36 @@ public struct WorldPurchase: Sendable {
     let account: String
     public let scheme: Scheme
     public let mishap: Mishap
-    /// Who was logged in when it was paid.
+    /// The user who was logged in at the payment.
     public let userID: String
-    /// Whether the app owes anything for it; sandbox purchases and the like are not owed.
+    /// Whether the app owes anything for it; it owes nothing for sandbox purchases and the like.
     public let isOwed: Bool
     /// Whether the app's server keeps until when it has granted access, and does not claim it.
     let isEntitled: Bool
     /// The app's own order that it pays for.
     public var orderID: String?
-    /// When a receipt that tells of it first reached the server.
+    /// When a receipt that shows it first reached the server.
     public var evidentAt: Date?
     public var deliveredAt: Date?
     public var deliveredTo: String?
-    /// When the app's server took back what it had granted.
+    /// When the app's server withdrew its grant.
     var revokedAt: Date?
     public var refundedAt: Date?
-    /// How much was paid back, in thousandths of a percent; `nil` for the whole.
+    /// How much was refunded, in thousandths of a percent; `nil` for the whole.
     var refundedShare: Int64?
     /// When Apple took the money again.
     var refundReversedAt: Date?
-    /// When Apple's notifications are there: of the purchase, its refund, and that it was none after all. `nil` for
-    /// what Apple never tells by itself.
+    /// When Apple's notifications appear: of the purchase, of its refund, and of the refund's reversal. `nil` if Apple
+    /// never tells it by itself.
     var notifiedAt: (purchase: Date?, refund: Date?, reversal: Date?)
-    /// Delivered, and nothing told the job.
+    /// Delivered, but nothing told the job.
     var isServedUnseen = false
 
     public var transactionID: String { transaction.id }
     public var productID: String { transaction.productID }
     public var units: Int { transaction.quantity }
     public var purchasedAt: Date { transaction.purchasedAt }
-    /// What does not renew never ends.
+    /// The end of its period; a purchase that does not renew never ends.
     var expiresAt: Date { transaction.expiresAt ?? .distantFuture }
 
     /// When anything that the job reads first told of it.
@@ -58,14 +58,14 @@ struct WorldOrder: Sendable {
     let at: Date
 }
 
-/// The app's server claims a purchase, after it admitted it, or only claims.
+/// A claim of a purchase by the app's server, with or without admitting it first.
 struct WorldClaim: Sendable {
     enum Kind: String, Sendable {
         /// Admitted, claimed, delivered.
         case delivered
         /// Admitted and claimed, in a transaction that fails.
         case rolledBack = "rolled_back"
-        /// Claimed only, by somebody who comes too late.
+        /// Only claimed, by a user who comes too late.
         case alreadyDelivered = "already_delivered"
     }
 
@@ -73,12 +73,12 @@ struct WorldClaim: Sendable {
     let transaction: SimulatedTransaction
     let userID: String
     let orderID: String?
-    /// The number of the upload that brought it, within the same events.
+    /// The index of the upload that brought it, within the same events.
     var upload: Int
     let at: Date
     let kind: Kind
 
-    /// The same claim among events that come behind so many uploads of others.
+    /// The same claim, if its events follow this many uploads of others.
     fileprivate func behind(_ uploads: Int) -> WorldClaim {
         var claim = self
         claim.upload += uploads
@@ -86,7 +86,7 @@ struct WorldClaim: Sendable {
     }
 }
 
-/// What the app's server says of a subscription that it keeps an entitlement of.
+/// What the app's server says of a subscription for which it keeps an entitlement.
 struct WorldGrant: Sendable {
     enum Word: Sendable {
         case granted(until: Date, to: String)
@@ -112,7 +112,7 @@ struct WorldEvents: Sendable {
     var requests: [(transactionID: String, request: ConsumptionRequest)] = []
     var deletedAccounts: [String] = []
 
-    /// Adds another's events after these.
+    /// Appends another's events.
     mutating func append(_ other: WorldEvents) {
         let offset = uploads.count
         purchases += other.purchases

@@ -1,10 +1,10 @@
 import AppStoreSimulator
 public import Foundation
 
-/// What finance should read of a world: the truth, by day and product, in whole milliunits.
+/// The figures that finance should see of a world: the truth by day and product, in whole milliunits.
 ///
-/// Of a purchase the ledger knows from the night that verifies its receipt, or from the moment at which the app's
-/// server admits it; of a refund from the night on which Apple tells of it.
+/// The ledger knows of a purchase from the night that verifies its receipt, or from the moment at which the app's
+/// server admits it, and of a refund from the night on which Apple tells of it.
 public struct WorldFigures: Hashable, Sendable {
     public struct Line: Hashable, Sendable {
         /// The day of UTC as `2026-10-02`: of the purchase, the delivery or the refund.
@@ -41,7 +41,7 @@ public struct WorldFigures: Hashable, Sendable {
 }
 
 extension World {
-    /// The truth as the ledger can know it at a moment.
+    /// The truth, as far as the ledger can know it at a moment.
     public func figures(at moment: Date) -> WorldFigures {
         let admissions = Dictionary(
             events.claims.filter {
@@ -95,7 +95,7 @@ extension World {
         return .owed
     }
 
-    /// What stands in a company's own tables is told by the night after it.
+    /// Whether the job knows of an event: events in a company's own tables are told by the following night.
     private func isTold(_ event: Date, of purchase: WorldPurchase, by moment: Date) -> Bool {
         let told = WorldApp.withOwnTables.contains(purchase.bundleID) ? night(from: event) : event
         return told.map { $0 <= moment } ?? false
@@ -111,7 +111,7 @@ extension World {
 extension [WorldFigures.Line: WorldFigures.Sum] {
     fileprivate mutating func add(_ purchase: WorldPurchase, _ product: CatalogProduct, on day: Date) {
         let transaction = purchase.transaction
-        // Elsewhere what was paid is the list price.
+        // Elsewhere the list price was paid.
         let price = purchase.mishap == .foreignStorefront ? transaction.price ?? product.price : product.price
         let line = WorldFigures.Line(
             day: day.formatted(.iso8601.year().month().day()), bundleID: purchase.bundleID, productID: product.id,

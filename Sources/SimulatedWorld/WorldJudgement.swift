@@ -1,13 +1,13 @@
 import AppStoreSimulator
 import Foundation
 
-/// What one case should tell of: a purchase, or a whole subscription where the app's server keeps entitlements.
+/// What one case should be about: a purchase, or a whole subscription if the app's server keeps entitlements.
 struct WorldMatter {
     /// The oldest first.
     let fates: [Fate]
     /// The nights on which something of it was lost.
     let lostNights: Set<Int>
-    /// The nights on which Apple's notifications alone told of what was lost of it.
+    /// The nights on which only Apple's notifications told of what was lost of it.
     let heardNights: Set<Int>
     /// The nights on which it was lost, whether anything told of that or not.
     let dueNights: Set<Int>
@@ -19,7 +19,7 @@ struct WorldMatter {
         dueNights = fates.reduce(into: []) { $0.formUnion($1.dueNights) }
     }
 
-    /// All that happened in a world.
+    /// All matters of a world.
     static func all(in world: World) -> [WorldMatter] {
         let truth = Fates(world)
         let grouped = Dictionary(grouping: world.purchases) { purchase in
@@ -31,7 +31,7 @@ struct WorldMatter {
     var isOpenToDispute: Bool { fates.contains(where: \.isOpenToDispute) }
 }
 
-/// What the job made of one matter in all nights.
+/// What the job made of one matter over all nights.
 struct WorldJudgement {
     private let matter: WorldMatter
     private let settings: WorldSettings
@@ -58,7 +58,7 @@ struct WorldJudgement {
         !isLost && matter.fates.contains { !$0.heardNights.isEmpty && $0.purchase.evidentAt == nil }
     }
 
-    /// Of what is lost something that the job had an answer for.
+    /// The lost transactions, without those for which Apple has not answered yet.
     private func lost(_ nights: KeyPath<Fate, Set<Int>> = \.lostNights, on night: Int? = nil) -> Set<String> {
         let lost = matter.fates.filter { fate in
             night.map(fate[keyPath: nights].contains) ?? !fate[keyPath: nights].isEmpty
@@ -68,7 +68,7 @@ struct WorldJudgement {
 
     private var toldLast: Set<String> { Set(seen.filter { $0.night == settings.nights }.flatMap(\.names)) }
 
-    /// Whether Apple's notification of a loss was not heeded.
+    /// Whether a loss that Apple notified was missed.
     private var isUnheard: Bool {
         !isLost && seen.isEmpty && !lost(\.heardNights).isEmpty
             || !lost(\.heardNights, on: settings.nights).isSubset(of: toldLast)
@@ -92,7 +92,7 @@ struct WorldJudgement {
         seen.filter { !$0.owners.isEmpty && !$0.owners.contains(purchase.userID) }
     }
 
-    /// The order it was matched to isn't its own, or is not among those that it may pay for.
+    /// Whether the order it was matched to isn't its own, or is not among those that it may pay for.
     private var isWronglyOrdered: Bool {
         seen.contains { observation in
             guard !observation.orders.isEmpty else { return false }
@@ -101,10 +101,10 @@ struct WorldJudgement {
         }
     }
 
-    /// More than one case on the same night.
+    /// Whether there was more than one case on the same night.
     private var isToldTwice: Bool { Set(seen.map(\.night)).count < seen.count }
 
-    /// A subscription was called `high` on a night on which its customer had what was paid for.
+    /// Whether a subscription was called `high` on a night on which its customer had what was paid for.
     private var isOverstated: Bool {
         purchase.isEntitled
             && seen.contains { observation in

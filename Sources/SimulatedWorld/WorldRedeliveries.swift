@@ -2,20 +2,20 @@ import AppStoreSimulator
 import Foundation
 import PostgreSQL
 
-/// A delivery that an app's server made after a night, without its customer.
+/// A redelivery by an app's server after a night.
 struct WorldRedelivery: Sendable {
     let night: Int
     let transactionID: String
 }
 
 extension World {
-    /// The same world, in which these were delivered to whoever paid.
+    /// The same world, but with these delivered to whoever paid.
     func delivering(_ redeliveries: [WorldRedelivery]) -> World {
         let nights = Dictionary(redeliveries.map { ($0.transactionID, $0.night) }, uniquingKeysWith: min)
         var events = events
         for index in events.purchases.indices {
             guard let night = nights[events.purchases[index].transactionID] else { continue }
-            // After what was seen in that night.
+            // After everything that was seen on that night.
             events.purchases[index].deliveredAt = settings.moment(ofNight: night) + WorldStage.afterNight
             events.purchases[index].deliveredTo = events.purchases[index].userID
         }
@@ -24,11 +24,11 @@ extension World {
 }
 
 extension WorldStage {
-    /// Seconds after a night's beginning at which the app's server takes what the night found.
+    /// Seconds after the beginning of a night at which the app's server takes what the night found.
     static let afterNight: TimeInterval = 1_800
 
-    /// Lets the apps' server take what the night asks it to deliver, credit and claim it. Of every fourth it crashes between
-    /// credit and commit, and takes it again when its lease is over; and it claims every fifth twice.
+    /// Lets the apps' server take the redeliveries that the night ordered, and credit and claim them. In every fourth
+    /// it crashes between credit and commit, and takes it again when its lease is over. It claims every fifth twice.
     public func redeliver(night: Int) async throws {
         let moment = world.settings.moment(ofNight: night) + Self.afterNight
         for attempt in 1...2 {

@@ -1,34 +1,34 @@
 public import AppStoreSimulator
 public import Foundation
 
-/// What a world depends on: the same settings make the same world, in any process.
+/// The settings of a world: the same settings make the same world, in any process.
 public struct WorldSettings: Hashable, Sendable {
     static let day: TimeInterval = 86_400
-    /// Three in the morning in Shanghai: the first night of a world that is told no other moment.
+    /// Three in the morning in Shanghai: the first night of a world for which no other moment is given.
     private static let firstNight = Date(timeIntervalSince1970: 1_790_967_600)
-    /// What share of the purchases meets something out of the ordinary, as a default.
+    /// The default share of the purchases to which something unusual happens.
     public static let mishapShare = 0.12
 
     public let seed: UInt64
     public let customers: Int
-    /// How many days the world lasts, each of which a night ends.
+    /// How many days the world lasts; each ends with a night.
     public let nights: Int
     /// The moment of the last night's run, in whole seconds.
     public let end: Date
     /// The nights on which the job is run.
     let runs: ClosedRange<Int>
-    /// The share of the purchases that meets something out of the ordinary.
+    /// The share of the purchases to which something unusual happens.
     let mishapShare: Double
-    /// Whether all customers are of the app that claims whatever it delivers: the ledger then does not hang on the night
-    /// in which Apple told of a purchase, as it does where grants are booked.
+    /// Whether all customers are of the app that claims all its deliveries: then the ledger does not depend on the
+    /// night on which Apple told of a purchase, as it does if grants are booked.
     let claimsOnly: Bool
-    /// The apps, by bundle id, whose owner has a key for the App Store Server API: Apple tells them of their purchases
-    /// by itself, and refunds some that were delivered.
+    /// The bundle ids of the apps whose owner has a key for the App Store Server API: Apple tells them of their
+    /// purchases by itself, and refunds some that were delivered.
     public let keys: Set<String>
     /// Whether these apps have no key, and their servers hand on what Apple posts to their URLs.
     public var handsNoticesOn = false
 
-    /// A world in which the job is run every night.
+    /// Makes a world in which the job is run every night.
     ///
     /// - Parameters:
     ///   - since: the first of these nights; there is none before it.
@@ -42,7 +42,7 @@ public struct WorldSettings: Hashable, Sendable {
             claimsOnly: false, keys: keys)
     }
 
-    /// A world of some days, after which the job is run for the first time.
+    /// Makes a world of some days, after which the job is run for the first time.
     ///
     /// - Parameter now: the moment of that night.
     public init(
@@ -79,7 +79,7 @@ public struct WorldSettings: Hashable, Sendable {
 
     // MARK: Days and nights
 
-    /// The moment of a night, which ends the day of that number. The first is 1; 0 is the world's beginning.
+    /// The moment of a night, which ends the day with that number. The first is 1; 0 is the world's beginning.
     public func moment(ofNight number: Int) -> Date {
         end.addingTimeInterval(-Double(nights - number) * Self.day)
     }
@@ -91,18 +91,18 @@ public struct WorldSettings: Hashable, Sendable {
         Int((moment.timeIntervalSince(begin) / Self.day).rounded(.up))
     }
 
-    /// The first night at the moment or after it on which the job is run; past the last one, where there is none.
+    /// The first night at or after the moment on which the job is run; one past the last if there is none.
     func nightRun(from moment: Date) -> Int {
         max(runs.lowerBound, day(of: moment))
     }
 
-    /// Whether some deliveries are forged: only where nights follow in which Apple can be asked.
+    /// Whether some deliveries are forged: only if nights follow on which Apple can be asked.
     var hasForgeries: Bool { runs.lowerBound == 1 && !keys.isEmpty && !handsNoticesOn }
 
     // MARK: What all customers meet with
 
-    /// How Apple's notifications fare where apps have keys. For some days the apps' URL takes none of them, and all the
-    /// while Apple keeps them in the history: that is what a server that was down finds them in.
+    /// What becomes of Apple's notifications if apps have keys. For some days the apps' URL takes none of them, but
+    /// Apple keeps them in the history, where a server that was down finds them.
     var notices: NoticePolicy {
         var policy = NoticePolicy()
         guard !keys.isEmpty else { return policy }

@@ -2,8 +2,8 @@ public import AppStoreSimulator
 import Foundation
 import PostgreSQL
 
-/// A database on which a world takes place, through the functions that the apps' servers call. What belongs
-/// to the world alone stands in a schema of its own. Wants the rights of the schema's owner.
+/// A database on which a world is played, through the functions that the apps' servers call. What belongs only to the
+/// world is in a schema of its own. It needs the rights of the schema's owner.
 public final class WorldStage {
     let world: World
     let connection: Connection
@@ -13,7 +13,7 @@ public final class WorldStage {
         self.connection = connection
     }
 
-    /// Connects, and makes ready what is not.
+    /// Connects, and prepares what is missing.
     public static func open<Value>(
         _ world: World, on conninfo: String, _ body: (WorldStage) async throws -> Value
     ) async throws(SimulatorError) -> Value {
@@ -54,12 +54,12 @@ public final class WorldStage {
                 """)
     }
 
-    /// Lets the day before a night take place, and moves what the functions stamped with the present to its moments.
+    /// Plays the day before a night, and moves what the functions stamped with the present to the day's moments.
     public func play(day: Int) async throws {
         try await play(day...day)
     }
 
-    /// The same for all days up to one, by default the last, with no night in between.
+    /// Plays all days up to one, by default the last, without a night between them.
     public func play(to day: Int? = nil) async throws {
         try await play(1...(day ?? world.settings.nights))
     }
@@ -69,7 +69,7 @@ public final class WorldStage {
         try await WorldDays(days: days, world: world, connection: connection).play()
     }
 
-    /// Keeps what the job says after a night.
+    /// Records what the job says after a night.
     public func observe(night: Int) async throws {
         try await connection.execute(
             """
@@ -83,7 +83,7 @@ public final class WorldStage {
         if !world.settings.keys.isEmpty { try await connection.execute(Self.refunds(night)) }
     }
 
-    /// Keeps what the ledger says of refunds after the delivery, with their shares.
+    /// Records the ledger's refunds after the delivery, with their shares.
     private static func refunds(_ night: Int) -> SQL {
         """
         INSERT INTO world.refunds
@@ -130,7 +130,7 @@ public final class WorldStage {
         }
     }
 
-    /// The purchases of which the server has receipts for which Apple has not answered yet, and no others.
+    /// The purchases that are only in receipts for which Apple has not answered yet.
     private func unanswered() async throws -> Set<String> {
         let rows = try await connection.query(
             """

@@ -1,66 +1,67 @@
 import AppStoreSimulator
 public import Foundation
 
-/// A case as it stood open after a night.
+/// A case that was open after a night.
 struct WorldObservation: Sendable {
     let night: Int
     let bundleID: String
     let transactionID: String
-    /// Of a subscription: the periods without access.
+    /// For a subscription: the periods without access.
     var periods: [String] = []
     let isHigh: Bool
     let owners: [String]
     let orders: [String]
 
-    /// The purchases that it tells of.
+    /// The purchases that it is about.
     var names: [String] { periods.isEmpty ? [transactionID] : periods }
 }
 
-/// What the job said in all nights, beside the truth.
+/// What the job said over all nights, compared with the truth.
 public struct WorldTally: Sendable {
-    /// What the ledger holds in the end.
+    /// The content of the ledger in the end.
     struct Deliveries: Sendable {
-        /// To whom each delivered transaction went.
+        /// The user who got each delivered transaction.
         let users: [String: String]
-        /// Transactions for which more than one claim got the goods.
+        /// The number of transactions for which more than one claim got the goods.
         let twice: Int
     }
 
-    /// What is counted for a scheme or a scenario.
+    /// The counts for a scheme or a scenario.
     public struct Counts: Sendable {
-        /// A subscription of an app that keeps entitlements is one.
+        /// A subscription of an app that keeps entitlements counts as one.
         public var purchases = 0
         /// Open past their grace on a night by which something of them had reached the server.
         public var lost = 0
         public var found = 0
-        /// Lost on some night, and never a case, or no more a case on a later night on which they were lost still.
+        /// Lost on some night, but never a case, or no longer one on a later night on which they were still lost.
         public var missed = 0
-        /// Lost, and Apple has not answered yet for any receipt that tells of it: the job lists those receipts.
+        /// Lost, but Apple has not answered yet for any receipt that shows it: the job lists those receipts.
         public var waiting = 0
-        /// Lost, and only Apple's notifications told so, for no receipt ever showed them; of these, a case to the last
-        /// night on which they were lost; and of all that a notification alone told of on some night, what was not.
+        /// Lost, but only Apple's notifications told so, for no receipt ever showed them. Of these, `heard` were a case
+        /// to the last night on which they were lost. `unheard` were told of by a notification alone on some night, but
+        /// were not a case.
         public var onlyTold = 0
         public var heard = 0
         public var unheard = 0
-        /// Paid and undelivered, and nothing of them ever reached the server, nor does Apple tell of them.
+        /// Paid and undelivered, but nothing of them ever reached the server, and Apple does not tell of them.
         public var untold = 0
         /// Found, and delivered or refunded before the last night.
         public var mended = 0
         public var falseAlarms = 0
-        /// Of these, subscriptions that the app's server had granted.
+        /// Those of them that are subscriptions that the app's server had granted.
         public var falseOfGranted = 0
-        /// Purchases and subscriptions of which several cases told on one night.
+        /// Purchases and subscriptions with several cases on one night.
         public var toldTwice = 0
         /// Subscriptions called `high` while there was access.
         public var overstated = 0
-        /// Cases that named an owner or owners, and not the one who paid.
+        /// Cases that named one or more owners, but not the one who paid.
         public var wrongOwner = 0
-        /// Of these, those that did so with the likelihood `high`.
+        /// Those of them with the likelihood `high`.
         public var wronglyHigh = 0
         public var wrongOrder = 0
-        /// From the payment to the night that found it, in days.
+        /// The days from each payment to the night that found it.
         public var days: [Double] = []
-        /// From the first night that could find it to the one that did.
+        /// The nights from the first that could find it to the one that did.
         public var nightsLate = 0
     }
 
@@ -69,18 +70,18 @@ public struct WorldTally: Sendable {
     public let hasKeys: Bool
     public let refunds: RefundTally
     public let forgeries: ForgeryTally
-    /// How the cases fall on customers, and on first nights.
+    /// How the cases are spread over customers and first nights.
     public let spread: CaseSpread
     public private(set) var byScheme: [Scheme: Counts] = [:]
     public private(set) var byMishap: [Mishap: Counts] = [:]
     /// Purchases and subscriptions that ever were a case.
     public let cases: Int
     public let deliveredTwice: Int
-    /// Delivered by the apps' servers without the customer.
+    /// The number of redeliveries.
     public let redelivered: Int
-    /// Transactions whose delivery in the ledger isn't that of the world.
+    /// Transactions whose delivery in the ledger differs from the world's.
     public let wrongDeliveries: Int
-    /// A sentence for each of what should not be.
+    /// A sentence for each thing that should not be.
     public private(set) var faults: [String] = []
 
     /// Seconds after the purchase during which it may still be claimed normally.
@@ -133,9 +134,9 @@ public struct WorldTally: Sendable {
         return lacking.sorted() + strange.sorted()
     }
 
-    /// Whether nobody can tell if a period was granted: Apple took its money back, as for an upgrade, before a night could
-    /// see what the app's server granted, and by then the server grants the next period. Or nothing but a customer's
-    /// history may have told of it.
+    /// Whether nobody can tell if a period was granted. Either Apple took its money back, as for an upgrade, before a
+    /// night could see what the app's server granted, and by then the server grants the next period; or only a
+    /// customer's history may have told of it.
     private static func isUntold(_ fate: Fate) -> Bool {
         guard fate.purchase.isEntitled else { return false }
         if fate.isOpenToDispute || fate.readsHistories && fate.bookedAt == nil { return true }
@@ -152,9 +153,10 @@ public struct WorldTally: Sendable {
         }
     }
 
-    /// Whether everything evident was found, false alarms are under a thousandth of the cases and none of what was
-    /// granted, nothing was delivered or told twice, no customer has more cases than losses, and nobody was wrongly named
-    /// the owner with the likelihood `high`; and whether whatever Apple told by itself was heeded, and every forged delivery named.
+    /// Whether everything evident was found; false alarms are under a thousandth of the cases, and none are about what
+    /// was granted; nothing was delivered or told twice; no customer has more cases than losses; nobody was wrongly
+    /// named the owner with the likelihood `high`; everything that Apple told by itself was heeded; and every forged
+    /// delivery was named.
     public var isGood: Bool {
         total.missed == 0 && total.falseAlarms * 1_000 <= cases && deliveredTwice == 0 && wrongDeliveries == 0
             && total.wronglyHigh == 0 && total.falseOfGranted == 0 && total.toldTwice == 0 && total.overstated == 0
