@@ -19,16 +19,20 @@ public struct AppStoreConnection: Sendable {
                 certificateAuthorities: certificateAuthorities))
     }
 
+    /// Makes a client of `verifyReceipt` over these connections.
     public func verifyReceipt(_ settings: VerifyReceiptSettings) -> VerifyReceiptClient {
         VerifyReceiptClient(http: http, settings: settings)
     }
 
+    /// Makes a client for a vendor's sales reports over these connections.
     public func salesReports(
         _ settings: SalesReportSettings, credentials: AppStoreConnectCredentials
     ) -> SalesReportClient {
         SalesReportClient(http: http, settings: settings, credentials: credentials)
     }
 
+    /// Makes a client of the App Store Server API over these connections.
+    ///
     /// - Parameter verifier: verifies what Apple signs in its answers.
     public func serverAPI(
         _ settings: ServerAPISettings, credentials: ServerAPICredentials, verifier: JWSVerifier

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// One purchase as Apple described it: a row of `in_app` or `latest_receipt_info`, a flat iOS 6 receipt, an entry of
-/// an app receipt, or a signed transaction. Fields whose values Apple may extend are kept as sent.
+/// One purchase as Apple described it: a row of `in_app` or `latest_receipt_info`, a flat iOS 6 receipt, an entry of an
+/// app receipt, or a signed transaction. Fields whose values Apple may extend are kept as sent.
 public struct AppStoreTransaction: Sendable, Hashable {
     /// `transaction_id`; text, since ids of 18 digits occur.
     public var transactionID: String

@@ -32,6 +32,7 @@ package struct CivilDate: Hashable, Sendable {
         return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
     }
 
+    /// The number of days in a month.
     package static func length(ofMonth month: Int, _ year: Int) -> Int {
         switch month {
         case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28

@@ -1,5 +1,6 @@
 /// The result of notifying somebody.
 public struct NotificationResult: Sendable, Equatable {
+    /// A way of notifying.
     public enum Way: String, Sendable {
         case metrics, ping, webhook, mail
     }

@@ -24,6 +24,7 @@ struct SortedObservations {
 
 /// How cases are spread over customers, and over the first nights of apps, beside the truth.
 public struct CaseSpread: Sendable, CustomStringConvertible {
+    /// Numbers of customers and cases.
     public struct Sums: Hashable, Sendable {
         /// Customers with a case on any night.
         public var customers = 0

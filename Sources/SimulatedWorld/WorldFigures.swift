@@ -6,6 +6,7 @@ public import Foundation
 /// The ledger knows of a purchase from the night that verifies its receipt, or from the moment at which the app's
 /// server admits it, and of a refund from the night on which Apple tells of it.
 public struct WorldFigures: Hashable, Sendable {
+    /// What a sum is for.
     public struct Line: Hashable, Sendable {
         /// The day of UTC as `2026-10-02`: of the purchase, the delivery or the refund.
         public let day: String
@@ -21,6 +22,7 @@ public struct WorldFigures: Hashable, Sendable {
         }
     }
 
+    /// The sum of transactions on one line.
     public struct Sum: Hashable, Sendable {
         public var transactions: Int
         public var units: Int

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Stops asking a server that is down. It opens when many receipts fail without a success between them, or when
-/// nearly everything has failed for a while. One receipt that the server chokes on never opens it, however often it is
-/// tried. After a while a single request probes whether the server is back.
+/// Stops asking a server that is down. It opens when many receipts fail without a success between them, or when nearly
+/// everything has failed for a while. One receipt that the server chokes on never opens it, however often it is tried.
+/// After a while a single request probes whether the server is back.
 public struct CircuitBreaker: Sendable {
     /// When the circuit opens, and for how long.
     public struct Thresholds: Sendable, Hashable {

@@ -11,8 +11,7 @@ protocol EndpointVerdict: Sendable {
     var failure: (why: TryAgain, worthRetrying: Bool)? { get }
 }
 
-/// One attempt at an endpoint, and what is learnt from it: the meaning of the answer, and the server's load and
-/// health.
+/// One attempt at an endpoint, and what is learnt from it: the meaning of the answer, and the server's load and health.
 struct Exchange<Meaning: EndpointVerdict>: Sendable {
     let verdict: Meaning
     let load: AdaptiveLimit.Sign

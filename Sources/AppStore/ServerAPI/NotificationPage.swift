@@ -12,6 +12,7 @@ public struct NotificationPage: ServerAPIPage, Hashable {
         public var attempts: [Attempt]
     }
 
+    /// One attempt of Apple's to send a notification.
     public struct Attempt: Sendable, Hashable {
         public var date: Date?
         public var result: String?

@@ -94,6 +94,7 @@ extension SimulatedApp {
     /// The SKU that the app's owner chose.
     public var sku: String { Self.sku(of: bundleID) }
 
+    /// The SKU of the app with this bundle id.
     package static func sku(of bundleID: String) -> String {
         "\(bundleID.split(separator: ".").last ?? "app")-2026".uppercased()
     }

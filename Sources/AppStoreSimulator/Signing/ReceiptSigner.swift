@@ -22,6 +22,7 @@ package struct ReceiptSigner: Sendable {
         case notAuthentic
     }
 
+    /// Returns the text that a client uploads for a receipt.
     package func encode(_ receipt: SimulatedReceipt) -> String {
         switch receipt.style {
         case .appReceipt: Data(container(of: receipt)).base64EncodedString()

@@ -101,6 +101,7 @@ public struct StoreRecords: Sendable {
         books.account(ofAppTransaction: id, in: environment, bundleID: bundleID)
     }
 
+    /// All purchases in an app.
     package func purchases(in environment: StoreEnvironment, bundleID: String) -> [StoredPurchase] {
         books.all(in: environment, bundleID: bundleID)
     }

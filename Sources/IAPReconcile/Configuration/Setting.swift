@@ -3,8 +3,7 @@ import Importing
 import Job
 import Reconciliation
 
-/// One setting as it was written, read as its type. Errors name its line, and never its value if that may be a
-/// secret.
+/// One setting as it was written, read as its type. Errors name its line, and never its value if that may be a secret.
 struct Setting {
     let file: String
     let line: Int

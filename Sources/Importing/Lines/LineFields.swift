@@ -8,6 +8,7 @@ package struct LineFields {
 
     package init() {}
 
+    /// The text of a field; `nil` if the line has none.
     package subscript(field: ImportField) -> String? {
         get { texts[field.rawValue] }
         set {
@@ -46,11 +47,13 @@ extension LineFields {
     /// The most bytes of a text that an index must hold, as in `iap.require_text`.
     private static let longestText = 1000
 
+    /// The text of a field that must be there.
     package func required(_ field: ImportField) throws(LineProblem) -> String {
         guard let text = self[field] else { throw LineProblem(.missing, "\(field.column) is missing") }
         return text
     }
 
+    /// The text of a field, no longer than an index holds.
     package func text(_ field: ImportField) throws(LineProblem) -> String? {
         guard let text = self[field] else { return nil }
         guard text.utf8.count <= Self.longestText else {
@@ -59,11 +62,13 @@ extension LineFields {
         return text
     }
 
+    /// The text of a field that must be there, no longer than an index holds.
     package func requiredText(_ field: ImportField) throws(LineProblem) -> String {
         _ = try required(field)
         return try text(field) ?? ""
     }
 
+    /// An id of Apple's, which must be there.
     package func id<Kind: IDKind>(_ field: ImportField) throws(LineProblem) -> TextID<Kind> {
         guard let id = TextID<Kind>(try required(field)) else {
             throw LineProblem(
@@ -72,6 +77,7 @@ extension LineFields {
         return id
     }
 
+    /// A transaction's id, which must be there and must not be rounded.
     package func transactionID(_ field: ImportField) throws(LineProblem) -> TransactionID {
         let id: TransactionID = try id(field)
         _ = try unrounded(field)
@@ -93,6 +99,7 @@ extension LineFields {
         return text.wholeMatch(of: /[+-]?[0-9]+(?:[.,'’\s][0-9]+)*(?:[eE][+-]?[0-9]+)?/) != nil
     }
 
+    /// An account token, in its normalized form.
     package func token(_ field: ImportField) throws(LineProblem) -> String? {
         guard let text = self[field] else { return nil }
         guard let token = AppAccountToken.normalized(text) else {
@@ -101,6 +108,7 @@ extension LineFields {
         return token
     }
 
+    /// The quantity; 1 if the line has none.
     package func quantity() throws(LineProblem) -> Int32 {
         guard let text = self[.quantity] else { return 1 }
         guard let number = Int32(text), number > 0 else {
@@ -109,6 +117,7 @@ extension LineFields {
         return number
     }
 
+    /// The moment in a field.
     package func time(_ field: ImportField) throws(LineProblem) -> Date? {
         guard let text = self[field] else { return nil }
         do {
@@ -118,6 +127,7 @@ extension LineFields {
         }
     }
 
+    /// The moment in a field that must be there.
     package func requiredTime(_ field: ImportField) throws(LineProblem) -> Date {
         _ = try required(field)
         guard let time = try time(field) else { throw LineProblem(.missing, "\(field.column) is missing") }

@@ -2,8 +2,7 @@ import Foundation
 import Reconciliation
 import Reporting
 
-/// The JSON of a webhook, with the words of `report.json` and `figures.json`: figures only, and never who bought
-/// what.
+/// The JSON of a webhook, with the words of `report.json` and `figures.json`: figures only, and never who bought what.
 struct WebhookDocument: Encodable {
     struct Run: Encodable {
         let runID: Int64?

@@ -1,5 +1,4 @@
-/// A text in which `{name}` stands for a value. Values are inserted once, as they are: braces within a value stay
-/// text.
+/// A text in which `{name}` stands for a value. Values are inserted once, as they are: braces within a value stay text.
 struct Template {
     enum Piece: Hashable {
         case text(String)

@@ -1,7 +1,7 @@
 /// Reads ASN.1 elements one after another from untrusted bytes.
 ///
-/// Accepts the BER that Apple and Xcode write: lengths of any form up to four bytes, also indefinite ones, and
-/// strings in segments. It never reads outside its bytes, and never recurses, so nesting costs no stack.
+/// Accepts the BER that Apple and Xcode write: lengths of any form up to four bytes, also indefinite ones, and strings
+/// in segments. It never reads outside its bytes, and never recurses, so nesting costs no stack.
 struct BERReader {
     /// More open indefinite lengths, or levels of string segments, than any real receipt has.
     static let depthLimit = 16

@@ -35,6 +35,7 @@ struct VerifiedChain: Sendable {
     let validity: Range<Date>
 }
 
+/// Verification of certificate chains.
 enum CertificateChain {
     /// Finds a chain from the leaf to one of the roots that is valid at `date`.
     ///

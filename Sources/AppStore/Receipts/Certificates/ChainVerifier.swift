@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Verifies chains to one set of roots and remembers those that held, for that is the slow part: three signatures
-/// where a receipt has one. All receipts share the same few certificates.
+/// Verifies chains to one set of roots and remembers those that held, for that is the slow part: three signatures where
+/// a receipt has one. All receipts share the same few certificates.
 final class ChainVerifier: Sendable {
     private let roots: TrustRoots
     private let requirements: ChainRequirements

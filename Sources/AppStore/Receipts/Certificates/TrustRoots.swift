@@ -8,7 +8,7 @@ public struct TrustRoots: Sendable {
 
     /// Apple Inc. Root CA, Apple Root CA - G2 and G3.
     public static let apple = TrustRoots(AppleRootCertificates.all.map(Self.compiledIn))
-    /// No roots, to begin with if only added ones are trusted.
+    /// No roots, for callers that trust only what they add.
     public static let none = TrustRoots([])
 
     init(_ certificates: [Certificate]) {

@@ -2,6 +2,7 @@ public import Foundation
 
 /// What one uploaded proof holds, whatever its form.
 public struct InspectedReceipt: Sendable {
+    /// The form of a proof.
     public enum Format: String, Sendable {
         case appReceipt = "app_receipt"
         case transactionReceipt = "ios6_receipt"
