@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where rows are copied to. Names are quoted; a dot separates the schema from the table.
+/// The destination of copied rows. Names are quoted; a dot separates the schema from the table.
 public struct CopyTarget: Sendable {
     /// Such as `iap.verified`.
     public let table: String

@@ -217,7 +217,7 @@ private struct Taker {
         return try await server.query(claim).first?.decode("said") ?? ""
     }
 
-    /// A delivery that a lock or a deadlock ended is none: the server goes on, and the redelivery comes back.
+    /// If a lock or a deadlock ends a delivery, the server goes on, and the redelivery comes back.
     @discardableResult
     private func trying<Value>(_ body: () async throws -> Value) async throws -> Value? {
         do {

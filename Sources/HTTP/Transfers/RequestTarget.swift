@@ -1,8 +1,8 @@
 import CCurl
 import Foundation
 
-/// Where a request goes, once its URL, method and headers are known to be harmless: libcurl sends what it is given, and
-/// a line break in it would begin another header.
+/// The target of a request, once its URL, method and headers are known to be harmless: libcurl sends what it is given,
+/// and a line break in it would begin another header.
 struct RequestTarget: Sendable {
     /// The host, with the port if the URL names one.
     let host: String

@@ -116,7 +116,7 @@ struct BERReader {
         return Header(tag: tag, length: length, end: headerEnd)
     }
 
-    /// Finds where content ends that is closed by end-of-contents octets, and where the next element begins.
+    /// Finds the end of content that end-of-contents octets close, and the beginning of the next element.
     private func endOfIndefinite(from start: Int) throws(BERError) -> (contentEnd: Int, next: Int) {
         var open = 1
         var place = start
@@ -141,7 +141,7 @@ struct BERElement {
     let content: Range<Int>
 }
 
-/// Where bytes break the format.
+/// The position at which bytes break the format.
 struct BERError: Error, Hashable {
     let position: Int
     /// They end too early.
