@@ -6,12 +6,12 @@ import Testing
 
 /// The table of commands and options, beside what goes by it.
 @Suite struct CommandTableTests {
-    /// Options are parsed before the command is known, so one name has one meaning.
+    /// Options are parsed before the command is known, so one name takes a value everywhere or nowhere.
     @Test func optionsOfOneNameAreWrittenAlike() {
         let forms = CommandTable.everywhere + CommandTable.commands.flatMap(\.options)
         for option in CommandTable.options {
-            let kinds = forms.filter { $0.name == option.name }.map { $0.value?.kind }
-            #expect(kinds.allSatisfy { $0 == kinds[0] }, "--\(option.name)")
+            let names = forms.filter { $0.name == option.name }.map { $0.value?.name }
+            #expect(names.allSatisfy { $0 == names[0] }, "--\(option.name)")
         }
         #expect(Set(CommandTable.commands.map(\.name)).count == CommandTable.commands.count)
     }

@@ -64,6 +64,30 @@ import Testing
         }
     }
 
+    /// However late an older receipt is read, and whoever tells of it.
+    @Test func anUpgradeIsNeverTakenBack() throws {
+        let upgrade = try sighted(source: .local, at: 60) { $0.isUpgraded = true }
+        let later = try sighted(source: .local, at: 120), better = try sighted(source: .verifyReceipt, at: 120)
+        for words in [[upgrade, later], [later, upgrade], [upgrade, better], [better, upgrade]] {
+            #expect(words.heard().transactions.map(\.exclusion) == [.upgraded])
+        }
+        let refund = try sighted(refunded: true, source: .local, at: 180)
+        for words in [[upgrade, refund], [refund, upgrade]] {
+            #expect(words.heard().transactions.map(\.exclusion) == [.refunded])
+        }
+    }
+
+    /// A signed transaction that came without a word was uploaded for nothing but itself.
+    @Test func aProofOfOnePurchaseIsUploadedForIt() throws {
+        let screened = try sighted("7").screened
+        func isNamed(_ purposes: [InboxReceipt.Purpose], isOwnProof: Bool) -> Bool {
+            SightedTransaction(screened, receipt: Sample.receipt(purposes: purposes), isOwnProof: isOwnProof).isNamed
+        }
+        let other = InboxReceipt.Purpose(transactionID: "8", orderID: nil)
+        #expect(isNamed([], isOwnProof: true) && !isNamed([], isOwnProof: false))
+        #expect(!isNamed([other], isOwnProof: true))
+    }
+
     @Test func prefersTheBetterSourceThenTheLaterWord() throws {
         let bySource = [try sighted(source: .local, at: 60), try sighted(source: .verifyReceipt)]
         #expect(bySource.heard().transactions == [bySource[1].screened])

@@ -268,5 +268,13 @@ SELECT test.is_refused('iap_app', $$SELECT iap.claim('com.example.a', '100', 'an
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+-- The claim's transaction began before midnight, and the purchase entered after it.
+SELECT test.admit('midnight');
+UPDATE iap.white SET first_seen_at = now() + interval '10 minutes' WHERE transaction_id = 'midnight';
+SELECT is(test.claim('midnight'), 'delivered', 'what was admitted while a claim''s transaction was open');
+SELECT is(
+    (SELECT moved_at FROM iap.moves WHERE transaction_id = 'midnight'), now() + interval '10 minutes',
+    'is delivered on no day before that on which it entered');
+
 SELECT * FROM finish();
 ROLLBACK;

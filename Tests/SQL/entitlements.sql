@@ -271,6 +271,10 @@ SELECT results_eq(
         ('com.example.a' COLLATE "C", 'Production', 'consumable', true),
         ('com.example.a', 'Production', 'unknown', true), ('com.example.a', 'Sandbox', 'consumable', true)$$,
     'who claims, by type, and testers apart');
+SELECT test.admit('c4', product_id => 'full'), test.claim('c4');
+SELECT test.close_books();
+SELECT is(
+    (SELECT count(*) FROM iap.connections), 4::bigint, 'also what was claimed after the night had looked, by its closing');
 
 -- Taken back from a moment on that lies ahead: what has no end of its own is granted until then.
 SELECT iap.enter(ARRAY[test.heard('k1', product_type => 'non_consumable')], 1, now());

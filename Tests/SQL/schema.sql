@@ -3489,8 +3489,10 @@ BEGIN
     FROM (
         SELECT
             (c.became).move_id, (c.became).transaction_id, (c.became).bundle_id, (c.became).environment,
-            coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run, at, was.place,
-            became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
+            coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run,
+            -- Never before its entry: a transaction that began before midnight may move what entered after it, and the
+            -- books have both by their days.
+            greatest(at, (c.was).first_seen_at), was.place, became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
             was.currency, became.currency, was.booked_as, became.booked_as,
             log_moves.details || iap.refund_shares(c.was, c.became)
@@ -5127,7 +5129,8 @@ BEGIN
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
         -- The move that took it out of white: it may have been corrected since.
-        WHERE moves.details ? 'refunded_as' AND moves.moved_at = restored.excluded_at AND restored.reason = 'restored'
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at = greatest(restored.excluded_at, restored.first_seen_at)
+            AND restored.reason = 'restored'
             AND restored.refunded_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM transactions AS same

@@ -154,7 +154,47 @@ import Verification
         }
     }
 
+    /// Also if it was verified lately, but before the period expired.
+    @Test func withoutAKeyASubscribersReceiptIsVerifiedAgainAfterTheExpiry() async throws {
+        try await withReasking(hasKey: false) { play in
+            let first = SimulatedTransaction(
+                id: "2000000000000116", productID: "vip.month", purchasedAt: play.began - 40 * 3600,
+                expiresAt: play.began + 3 * Self.day)
+            let renewal = SimulatedTransaction(
+                id: "2000000000000117", originalID: first.id, productID: "vip.month",
+                purchasedAt: play.began - 3600, expiresAt: play.began + 33 * Self.day)
+            play.store.update { $0.add(Subscription(periods: [first], renews: false)) }
+            try await play.upload(play.receipt([first]), for: first)
+            _ = try await play.night()
+            #expect(try await play.claim(first) == "delivered")
+            _ = try await play.night(2)
+            #expect(try await play.count("iap.receipts WHERE state = 'settled'") == 1)
+            play.store.update { $0.add(Subscription(periods: [first, renewal], renews: false)) }
+            _ = try await play.night(3)
+            #expect(try await play.count("iap.white") == 0)
+            #expect(try await play.night(5).findings.caseIDs == [renewal.id])
+        }
+    }
+
     // MARK: Delivered, and never paid
+
+    /// Apple is not asked of it: nobody paid in sandbox.
+    @Test func whatWasAdmittedAsATestersAndDeliveredIsNamed() async throws {
+        try await withReasking { play in
+            _ = try await play.server(
+                """
+                SELECT iap.admit(
+                    \(Play.bundleID), 'Sandbox', '2000000000000118', '2000000000000118', 'gems.60', 1,
+                    \(play.began - 3600), 'anna') AS answer
+                """)
+            let tested = SimulatedTransaction(
+                id: "2000000000000118", productID: "gems.60", purchasedAt: play.began - 3600)
+            #expect(try await play.claim(tested) == "delivered")
+            let named = try await play.night().findings.suspicions
+            #expect(named.map(\.kind) == [.deliveredUnproved] && named.first?.subject.environment == .sandbox)
+            #expect(named.first?.detail.hasPrefix("it was a tester's purchase, in sandbox") == true)
+        }
+    }
 
     private func deliverUnseen(_ transaction: SimulatedTransaction, _ play: Play) async throws {
         #expect(try await play.admit(transaction) == "white")

@@ -422,4 +422,42 @@ import Testing
             #expect(try await ignored.night(2, isDryRun: true).findings.cases.isEmpty)
         }
     }
+
+    /// What the night takes back itself, from a moment on that the server said, is verified again: Apple refunded it.
+    @Test func whatTheNightTakesBackIsVerifiedAgain() async throws {
+        try await withPlay { play in
+            let bought = play.buy("2000000000000201", "full", hoursAgo: 30) { $0.productType = .nonConsumable }
+            try await play.upload(play.receipt([bought]), for: bought)
+            _ = try await play.night()
+            _ = try await play.server(
+                "SELECT iap.entitle(\(Play.bundleID), \(bought.id), 'anna', 'infinity') AS answer")
+            _ = try await play.night(2)
+            #expect(try await play.count("iap.receipts WHERE state = 'settled'") == 1)
+            _ = try await play.server(
+                "SELECT iap.revoke_entitlement(\(Play.bundleID), \(bought.id), \(play.began + 3 * 86_400)) AS answer")
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            _ = try await play.night(5)
+            #expect(try await play.count("iap.white") == 1)
+            _ = try await play.night(6)
+            #expect(try await play.count("iap.excluded WHERE reason = 'refunded'") == 1)
+        }
+    }
+
+    /// Taken back while a night is under way: behind the frontier of its books, and heard of by the next one.
+    @Test func whatIsTakenBackDuringANightIsVerifiedAgain() async throws {
+        try await withPlay { play in
+            let bought = play.buy("2000000000000202", "full", hoursAgo: 30) { $0.productType = .nonConsumable }
+            try await play.upload(play.receipt([bought]), for: bought)
+            _ = try await play.night()
+            _ = try await play.server(
+                "SELECT iap.entitle(\(Play.bundleID), \(bought.id), 'anna', 'infinity') AS answer")
+            _ = try await play.night(2)
+            _ = try await play.server(
+                "SELECT iap.revoke_entitlement(\(Play.bundleID), \(bought.id)) AS answer")
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            try await play.administer("UPDATE audit.frontier SET upto = (SELECT last_value FROM iap.trail)")
+            _ = try await play.night(3)
+            #expect(try await play.count("iap.excluded WHERE reason = 'refunded'") == 1)
+        }
+    }
 }

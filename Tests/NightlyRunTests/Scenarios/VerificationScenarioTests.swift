@@ -321,4 +321,21 @@ import Testing
             #expect(try await play.count("iap.excluded WHERE reason = 'foreign_bundle'") == 1)
         }
     }
+
+    /// Too few for Apple to count as down: they are due again at once all the same.
+    @Test func fewReceiptsThatAppleWasNotReachedForStayDue() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let bought = play.buy("1000000000000032")
+            try await play.upload(play.receipt([bought]), for: bought)
+            play.store.setOutage(true)
+            await #expect {
+                _ = try await play.night()
+            } throws: { error in
+                guard case .appleUnavailable = error as? JobError else { return false }
+                return true
+            }
+            play.store.setOutage(false)
+            #expect(try await play.night().findings.caseIDs == [bought.id])
+        }
+    }
 }

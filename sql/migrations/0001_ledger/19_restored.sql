@@ -172,7 +172,8 @@ BEGIN
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
         -- The move that took it out of white: it may have been corrected since.
-        WHERE moves.details ? 'refunded_as' AND moves.moved_at = restored.excluded_at AND restored.reason = 'restored'
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at = greatest(restored.excluded_at, restored.first_seen_at)
+            AND restored.reason = 'restored'
             AND restored.refunded_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM transactions AS same
