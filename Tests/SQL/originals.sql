@@ -134,6 +134,11 @@ SELECT is(test.keep_owed_once(), '0 1', 'then nothing is owed');
 SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A restored'), ('6B refunded')$$, 'and the refund counts');
 SELECT is(test.claim('6A'), 'excluded', 'under either id');
 SELECT is(test.keep_owed_once(), '0 0', 'while that holds');
+-- As it was left where another session held it that night.
+UPDATE iap.transactions SET reason = 'restored' WHERE transaction_id = '6B';
+SELECT test.keep_owed_once();
+SELECT results_eq(
+    $$SELECT test.places('6A')$$, $$VALUES ('6A restored'), ('6B refunded')$$, 'the refund counts by the next one');
 UPDATE iap.transactions SET reason = 'before_start' WHERE transaction_id = '6B';
 INSERT INTO iap.transactions
 SELECT (jsonb_populate_record(t, others.here)).*

@@ -298,7 +298,9 @@ import Verification
             play.store.update { $0.refund(bought.id, Refund(at: play.began - 7200)) }
             try await deliverUnseen(bought, play)
             let findings = try await play.night(3).findings
-            #expect(findings.suspicions.map(\.detail) == ["it was refunded before it was delivered"])
+            #expect(
+                findings.suspicions.map(\.detail)
+                    == ["it was refunded before it was delivered; booked at 0.99 USD"])
         }
     }
 
