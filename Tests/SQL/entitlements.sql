@@ -274,7 +274,8 @@ SELECT results_eq(
 SELECT test.admit('c4', product_id => 'full'), test.claim('c4');
 SELECT test.close_books();
 SELECT is(
-    (SELECT count(*) FROM iap.connections), 4::bigint, 'also what was claimed after the night had looked, by its closing');
+    (SELECT count(*) FROM iap.connections), 4::bigint,
+    'also what was claimed after the night had looked, by its closing');
 
 -- Taken back from a moment on that lies ahead: what has no end of its own is granted until then.
 SELECT iap.enter(ARRAY[test.heard('k1', product_type => 'non_consumable')], 1, now());

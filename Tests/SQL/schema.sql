@@ -3492,7 +3492,8 @@ BEGIN
             coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run,
             -- Never before its entry: a transaction that began before midnight may move what entered after it, and the
             -- books have both by their days.
-            greatest(at, (c.was).first_seen_at), was.place, became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
+            greatest(at, (c.was).first_seen_at), was.place, became.place, was.detail, became.detail,
+            was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
             was.currency, became.currency, was.booked_as, became.booked_as,
             log_moves.details || iap.refund_shares(c.was, c.became)

@@ -19,7 +19,7 @@ import Testing
         add("another audience") { $0.audience = "appstoreconnect-v2" }
         add("an unknown app") { $0.bundleID = "com.example.unknown" }
         add("expired") { $0.issuedAt -= 3_000 }
-        add("from the future") { $0.issuedAt += 600 }
+        add("from the future") { $0.issuedAt += 86_400 }
         add("valid for too long") { $0.life = 3_601 }
         return tokens
     }()

@@ -35,8 +35,8 @@ CREATE TABLE iap.connections (
 CREATE FUNCTION iap.reaches(entitled_until timestamptz, expires_at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$ SELECT $2 <= $1 + interval '1 minute' $$;
 COMMENT ON FUNCTION iap.reaches IS
-    'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple tells the '
-    'same moment some milliseconds apart.';
+    'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple '
+    'tells the same moment some milliseconds apart.';
 
 CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
