@@ -47,13 +47,13 @@ public struct RetentionDesk: Sendable {
         return try Present(asOf, time).moment
     }
 
-    private static func explained(_ error: LedgerError, workingAs role: DatabaseRole) -> JobError {
+    private static func explained(_ error: LedgerError, workingAs role: LoginRole) -> JobError {
         guard case .conflict(let text) = error else { return JobError(error, workingAs: role) }
         return .anotherRun("Nothing was changed: \(text.sentence) Try again when it has ended.")
     }
 
     private func connected<Value>(
-        as role: DatabaseRole = .job, _ body: (LedgerSession) async throws(LedgerError) -> Value
+        as role: LoginRole = .job, _ body: (LedgerSession) async throws(LedgerError) -> Value
     ) async throws(JobError) -> Value {
         try await withLedger(settings.ledger, explained: { Self.explained($0, workingAs: role) }, body)
     }

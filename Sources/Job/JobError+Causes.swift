@@ -23,7 +23,7 @@ extension JobError {
     }
 
     /// As the other. If the database refuses, it also says which role should have asked, and who grants it a right.
-    package init(_ error: LedgerError, workingAs role: DatabaseRole) {
+    package init(_ error: LedgerError, workingAs role: LoginRole) {
         switch error {
         case .refused(let text):
             self = .databaseRefuses("\(text); \(role.explanation)")

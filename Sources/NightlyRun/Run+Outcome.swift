@@ -12,17 +12,22 @@ extension Run {
         let hearings: [HearingFigures]
     }
 
+    /// How Apple is down; `nil` if it is not. If there are too few receipts to tell an outage by, it is down if it was
+    /// reached for none of them.
+    var outage: String? {
+        if let outage = night.verifier.outage { return outage.text }
+        let unreached = night.waiting.unreached
+        return unreached > 0 && unreached == night.receipts.tried ? "Apple could not be reached" : nil
+    }
+
+    /// Apple was down from the start: not one receipt was judged.
+    var isNothingProcessed: Bool { outage != nil && night.receipts.verified + night.receipts.unusable == 0 }
+
     /// How the night ends, given what was taken.
     func outcome(of taken: Taken) -> RunOutcome {
         let receipts = taken.receipts
         if let reason = night.stop.reason { return .endedEarly(reason) }
-        if let outage = night.verifier.outage {
-            return .endedEarly("\(outage.text); \(receipts.left + receipts.tryAgain) receipts wait for the next night")
-        }
-        if isAppleUnreached {
-            return .endedEarly(
-                "Apple could not be reached; \(receipts.left + receipts.tryAgain) receipts wait for the next night")
-        }
+        if let outage { return .endedEarly("\(outage); \(receipts.waiting) receipts wait for the next night") }
         let waiting = night.waiting
         let telling = receipts.tried - waiting.ofNoForm
         if waiting.forApple > 0, Double(waiting.forApple) > job.settings.tryAgainShare * Double(telling) {

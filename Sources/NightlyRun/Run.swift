@@ -148,7 +148,7 @@ struct Run {
                 try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
             })
         taken.leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
-        if night.verifier.outage != nil || isAppleUnreached {
+        if outage != nil {
             // If nobody got an answer, what came instead is none either.
             let problems = ReceiptProblem.forWantOfApple + (isNothingProcessed ? [.unreadableAnswer] : [])
             try await step { try await session.makeDueAgain(problems, triedAt: night.now) }
@@ -226,17 +226,6 @@ struct Run {
         try await row.step(body)
     }
 
-    /// Apple was down from the start: not one receipt was judged.
-    private var isNothingProcessed: Bool {
-        (night.verifier.outage != nil || isAppleUnreached) && night.receipts.verified + night.receipts.unusable == 0
-    }
-
-    /// Whether Apple was reached for none of the receipts that were tried: too few for it to count as down.
-    var isAppleUnreached: Bool {
-        let unreached = night.waiting.unreached
-        return unreached > 0 && unreached == night.receipts.tried
-    }
-
     private func end(_ report: RunReport) async throws {
         let end: RunEnd =
             switch report.outcome {
@@ -250,9 +239,8 @@ struct Run {
         fields["reason"] = end.reason
         job.log(LogEntry(.info, "run ends", fields: fields, runID: night.runID))
         if isNothingProcessed {
-            let waiting = report.receipts.left + report.receipts.tryAgain
             throw JobError.appleUnavailable(
-                "Apple could not be reached: \(waiting) receipts wait for the next night.")
+                "Apple could not be reached: \(report.receipts.waiting) receipts wait for the next night.")
         }
     }
 }

@@ -76,28 +76,28 @@ extension Doctor {
     /// Whether the support desk and whoever erases get in and may do their work, if they have logins of their own.
     func desks() async -> [Finding] {
         await desk(
-            "support desk", supportDatabase, "support_conninfo", .support, "check and resolve"
-        ) + desk("privacy", privacyDatabase, "privacy_conninfo", .privacy, "erase")
+            "support desk", supportDatabase, .support, "check and resolve"
+        ) + desk("privacy", privacyDatabase, .privacy, "erase")
     }
 
     private func desk(
-        _ name: String, _ database: String?, _ key: String, _ role: LedgerRole, _ commands: String
+        _ name: String, _ database: String?, _ role: LoginRole, _ commands: String
     ) async -> [Finding] {
         guard let database else { return [] }
         do {
             let session = try await LedgerSession.connect(LedgerSettings(database: database))
             defer { session.close() }
-            let lacking = try await session.missingRights(of: role)
+            let lacking = try await session.missingRights(of: role.role)
             return [
                 lacking.isEmpty
                     ? Finding(
                         name, .fine, "connected, with the rights that \(commands) need\(name == "privacy" ? "s" : "")")
                     : Finding(
                         name, .wrong, "the role lacks \(lacking.joined(separator: ", "))",
-                        remedy: Self.grantingAgain("connect as \(role.rawValue) or a member of it"))
+                        remedy: Self.grantingAgain("connect as \(role.name) or a member of it"))
             ]
         } catch {
-            return [Finding(name, .wrong, error.description, remedy: "Check \(key) in [database].")]
+            return [Finding(name, .wrong, error.description, remedy: "Check \(role.key) in [database].")]
         }
     }
 

@@ -28,9 +28,11 @@ extension Doctor {
                 : Finding(
                     "sources", .wrong, "the role that takes them lacks \(missing.joined(separator: ", "))",
                     remedy: Self.grantingAgain(
-                        "name a login that is iap_import, or a member of it, in import_conninfo in [database]"))
+                        "name a login that is iap_import, or a member of it, in \(LoginRole.imports.key) in [database]")
+                )
         } catch {
-            return Finding("sources", .wrong, error.description, remedy: "Check import_conninfo in [database].")
+            return Finding(
+                "sources", .wrong, error.description, remedy: "Check \(LoginRole.imports.key) in [database].")
         }
     }
 

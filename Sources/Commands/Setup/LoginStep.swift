@@ -1,4 +1,5 @@
 import Foundation
+public import Job
 
 /// How the job, and the commands of whoever runs it, log in to PostgreSQL.
 public protocol LoginStep: SetupStep {
@@ -9,14 +10,6 @@ public protocol LoginStep: SetupStep {
     func conninfo(of role: LoginRole) -> String
     /// The file of services that the connection strings name; `nil` if they name none.
     var serviceFile: String? { get }
-}
-
-/// A role that this program itself logs in by.
-public enum LoginRole: String, CaseIterable, Sendable {
-    case job = "iap_job"
-    case support = "iap_support"
-    case privacy = "iap_privacy"
-    case imports = "iap_import"
 }
 
 extension LoginStep {

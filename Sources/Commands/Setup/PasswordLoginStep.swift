@@ -1,4 +1,5 @@
 import Foundation
+public import Job
 import Ledger
 
 /// Logins by passwords that nobody has to know: they are made here, and stand in a file of services that only the job's
@@ -18,11 +19,11 @@ public struct PasswordLoginStep: LoginStep {
 
     public var serviceFile: String? { path }
 
-    public func conninfo(of role: LoginRole) -> String { "service=\(role.rawValue)" }
+    public func conninfo(of role: LoginRole) -> String { "service=\(role.name)" }
 
     public func missing() async throws -> [String] {
         if try await RolesStep(owner).missing().isEmpty, try isDescribed(), try await refusal() == nil { return [] }
-        let roles = LoginRole.allCases.map(\.rawValue).joined(separator: ", ")
+        let roles = LoginRole.allCases.map(\.name).joined(separator: ", ")
         return ["new passwords of \(roles)", "\(path), of \(user), mode 600: a service for each of them"]
     }
 
@@ -33,12 +34,12 @@ public struct PasswordLoginStep: LoginStep {
             return (role, Data(bytes).base64EncodedString())
         }
         try await owner.session { session async throws(LedgerError) in
-            for (role, password) in passwords { try await session.setPassword(password, of: role.rawValue) }
+            for (role, password) in passwords { try await session.setPassword(password, of: role.name) }
         }
-        let own = Set(LoginRole.allCases.map(\.rawValue))
+        let own = Set(LoginRole.allCases.map(\.name))
         var services = ServiceFile(try file.contents ?? Data()).services.filter { !own.contains($0.name) }
         services += passwords.map { role, password in
-            ServiceFile.Service(name: role.rawValue, settings: settings(of: role) + ["password=\(password)"])
+            ServiceFile.Service(name: role.name, settings: settings(of: role) + ["password=\(password)"])
         }
         try file.write(ServiceFile(services).contents)
         if let refusal = try await refusal() { throw SetupError("The job's user \(user) can't log in: \(refusal)") }
@@ -50,13 +51,13 @@ public struct PasswordLoginStep: LoginStep {
         let services = ServiceFile(contents).services
         return LoginRole.allCases.allSatisfy { role in
             services.contains { service in
-                service.name == role.rawValue && Set(settings(of: role)).isSubset(of: service.settings)
+                service.name == role.name && Set(settings(of: role)).isSubset(of: service.settings)
             }
         }
     }
 
     private func settings(of role: LoginRole) -> [String] {
-        owner.address.reached(by: role.rawValue).parts.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        owner.address.reached(by: role.name).parts.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 
     private var file: PlacedFile { PlacedFile(path, mode: 0o600, owner: SystemUser(named: user)) }

@@ -1,4 +1,5 @@
 import Foundation
+public import Job
 import Ledger
 import Reconciliation
 
@@ -15,7 +16,7 @@ public struct PeerLoginStep: LoginStep {
         self.user = user
     }
 
-    public func conninfo(of role: LoginRole) -> String { owner.address.reached(by: role.rawValue).text }
+    public func conninfo(of role: LoginRole) -> String { owner.address.reached(by: role.name).text }
 
     public func missing() async throws -> [String] {
         if try await RolesStep(owner).missing().isEmpty, try await refusal() == nil { return [] }
@@ -70,12 +71,12 @@ public struct PeerLoginStep: LoginStep {
     /// The lines that say for which roles the user may log in, without those that are there.
     private func nameLines(in files: LoginFiles) throws -> [String] {
         let there = try Self.lines(of: files.names)
-        return LoginRole.allCases.map { "\(Self.map) \(user) \($0.rawValue)" }.filter { !there.contains($0) }
+        return LoginRole.allCases.map { "\(Self.map) \(user) \($0.name)" }.filter { !there.contains($0) }
     }
 
     /// The line that says that the server looks there; `nil` if it is there.
     private func ruleLine(in files: LoginFiles) throws -> String? {
-        let roles = LoginRole.allCases.map(\.rawValue).joined(separator: ",")
+        let roles = LoginRole.allCases.map(\.name).joined(separator: ",")
         let line = "local \(Self.quoted(owner.database)) \(roles) peer map=\(Self.map)"
         return try Self.lines(of: files.rules).contains(line) ? nil : line
     }

@@ -17,11 +17,11 @@ enum SettingsTable {
     static let sectionNames = sections.map(\.name) + ["source KIND", "app BUNDLE"]
 
     private static let database: [SettingKey<Draft>] = [
-        SettingKey("conninfo", .conninfo, \.configuration.settings.database),
+        SettingKey(LoginRole.job.key, .conninfo, \.configuration.settings.database),
         SettingKey("owner_conninfo", .conninfo, \.configuration.ownerDatabase),
-        SettingKey("support_conninfo", .conninfo, \.configuration.supportDatabase),
-        SettingKey("import_conninfo", .conninfo, \.configuration.settings.importDatabase),
-        SettingKey("privacy_conninfo", .conninfo, \.configuration.privacyDatabase),
+        SettingKey(LoginRole.support.key, .conninfo, \.configuration.supportDatabase),
+        SettingKey(LoginRole.imports.key, .conninfo, \.configuration.settings.importDatabase),
+        SettingKey(LoginRole.privacy.key, .conninfo, \.configuration.privacyDatabase),
         SettingKey("service_file", .absolutePath, \.configuration.serviceFile),
         SettingKey("statement_timeout", .timeOutOrNone, \.configuration.settings.statementTimeout),
         SettingKey("patience", .timeOut, \.configuration.settings.patience),
@@ -110,7 +110,7 @@ enum SettingsTable {
 
     /// The keys of each section `[source KIND]`.
     static let source: [SettingKey<SourceSection>] = [
-        SettingKey("conninfo", .conninfo, \.conninfo),
+        SettingKey(LoginRole.job.key, .conninfo, \.conninfo),
         SettingKey("query", .text, once: \.query, else: sameQuery),
         SettingKey("query_file", .textOfFile, once: \.query, else: sameQuery),
         SettingKey("watermark", .text, \.watermark),

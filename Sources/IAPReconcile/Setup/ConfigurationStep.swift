@@ -56,11 +56,8 @@ struct ConfigurationStep: SetupStep {
     private func edited() throws -> ConfigurationText {
         let contents = try file.contents ?? Data(PackageResources.iap_reconcile_conf_example)
         var text = ConfigurationText(String(decoding: contents, as: UTF8.self))
-        text.set("conninfo", to: login.conninfo(of: .job), in: "database")
         text.set("owner_conninfo", to: login.owner.printable, in: "database")
-        text.set("support_conninfo", to: login.conninfo(of: .support), in: "database")
-        text.set("privacy_conninfo", to: login.conninfo(of: .privacy), in: "database")
-        text.set("import_conninfo", to: login.conninfo(of: .imports), in: "database")
+        for role in LoginRole.allCases { text.set(role.key, to: login.conninfo(of: role), in: "database") }
         if let file = login.serviceFile { text.set("service_file", to: file, in: "database") }
         if let app { write(app, into: &text) }
         return text

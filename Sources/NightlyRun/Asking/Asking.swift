@@ -76,34 +76,23 @@ struct Asking {
     private func ask(
         _ due: [Question], of questions: AppleQuestions, _ app: AppSettings
     ) async throws(LedgerError) -> AskingTotals {
-        let (stop, environment) = (hearing.stop, app.app.environment)
+        let environment = app.app.environment
         var gathered = Gathered(batch: batch(app))
         var rest = due.makeIterator()
-        let result = await withTaskGroup(of: Answer?.self) { group -> Result<AskingTotals, LedgerError> in
-            func askNext() {
-                guard !gathered.isOver, let question = rest.next() else { return }
-                group.addTask {
-                    await stop.cancelling { try? await Self.answer(question, questions, environment) } ?? nil
-                }
-            }
-            for _ in 0..<Hearing.questionsAhead { askNext() }
-            while let answer = await group.next(), !stop.isRequested {
-                if let answer { add(answer, to: &gathered, app.app) }
-                askNext()
-                guard group.isEmpty || gathered.size >= Self.batchSize else { continue }
-                do throws(LedgerError) {
-                    gathered.totals += try await take(gathered.batch, of: app.app)
-                    gathered.batch = batch(app)
-                } catch {
-                    group.cancelAll()
-                    return .failure(error)
-                }
-            }
-            group.cancelAll()
-            return .success(gathered.totals)
+        try await QuestionsAhead(stop: hearing.stop).ask {
+            gathered.isOver ? nil : rest.next()
+        } answer: { question async throws(CancellationError) in
+            try await Self.answer(question, questions, environment)
+        } take: { answer in
+            add(answer, to: &gathered, app.app)
+            return nil
+        } keep: { isLast async throws(LedgerError) in
+            guard isLast || gathered.size >= Self.batchSize else { return }
+            gathered.totals += try await take(gathered.batch, of: app.app)
+            gathered.batch = batch(app)
         }
-        if let problem = gathered.problem, !stop.isRequested { log(problem, app.app.bundleID) }
-        return try result.get()
+        if let problem = gathered.problem, !hearing.stop.isRequested { log(problem, app.app.bundleID) }
+        return gathered.totals
     }
 
     /// What came of the questions so far.

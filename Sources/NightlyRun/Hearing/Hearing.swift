@@ -47,54 +47,23 @@ struct Hearing {
         return totals
     }
 
-    /// How many questions to Apple are under way at the same time: enough for the fifty a second that Apple allows if
-    /// an answer takes 300 ms. The client sees to it that there are no more.
-    static let questionsAhead = 16
-
     private func read(
         _ reading: inout HistoryReading, of app: App, from history: NoticeHistory
     ) async throws(LedgerError) -> NoticeTotals {
-        var state = reading
-        let result = await withTaskGroup(of: Answer.self) { [stop] group -> Result<NoticeTotals, LedgerError> in
-            func ask(_ question: HistoryReading.Question) {
-                group.addTask {
-                    await stop.cancelling {
-                        Answer(question: question, outcome: try? await history.page(question, app.environment))
-                    }
-                }
-            }
-            var totals = NoticeTotals()
-            for _ in 0..<Self.questionsAhead {
-                if let question = state.next() { ask(question) }
-            }
-            while let answer = await group.next() {
-                if stop.isRequested { break }
-                if let outcome = answer.outcome,
-                    let question = state.take(outcome, of: answer.question) ?? state.next()
-                {
-                    ask(question)
-                }
-                guard var batch = state.batch(isLast: group.isEmpty) else { continue }
-                // What was locked is asked for again.
-                if !totals.locked.isEmpty { batch.forgetHowFar() }
-                do throws(LedgerError) {
-                    totals += try await take(batch, of: app)
-                } catch {
-                    group.cancelAll()
-                    return .failure(error)
-                }
-            }
-            group.cancelAll()
-            return .success(totals)
+        var totals = NoticeTotals()
+        try await QuestionsAhead(stop: stop).ask {
+            reading.next()
+        } answer: { question async throws(CancellationError) in
+            (question, outcome: try await history.page(question, app.environment))
+        } take: { question, outcome in
+            reading.take(outcome, of: question)
+        } keep: { isLast async throws(LedgerError) in
+            guard var batch = reading.batch(isLast: isLast) else { return }
+            // What was locked is asked for again.
+            if !totals.locked.isEmpty { batch.forgetHowFar() }
+            totals += try await take(batch, of: app)
         }
-        reading = state
-        return try result.get()
-    }
-
-    private struct Answer: Sendable {
-        let question: HistoryReading.Question
-        /// `nil` if the run was asked to stop.
-        let outcome: NoticeHistory.Outcome?
+        return totals
     }
 
     private func take(_ read: HistoryReading.Batch, of app: App) async throws(LedgerError) -> NoticeTotals {

@@ -19,4 +19,7 @@ public struct ReceiptCounts: Hashable, Sendable {
 
     /// Not tried in this run.
     public var left: Int { max(0, due - tried) }
+
+    /// Left to the next night: not tried, or to be tried again.
+    public var waiting: Int { left + tryAgain }
 }
