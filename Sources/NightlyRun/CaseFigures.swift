@@ -1,32 +1,34 @@
-import Job
+import Foundation
 import Ledger
 import Reconciliation
-import Verification
 
 /// What a report tells of all cases together, of what is no case, and of what is to be mended.
 struct CaseFigures: Sendable {
     let counts: CaseCounts
-    /// How many transactions for which a delivery is expected are still within their grace.
-    let pending: Int
     /// Purchases that are paid and not looked at.
     let unjudged: [Unjudged]
     let patterns: [PatternFacts]
     let unpriced: [UnpricedProduct]
     let toMend: [SettingToMend]
+
+    /// The figures as the last sweep left them.
+    init(
+        _ session: LedgerSession, runID: Int64, now: Date, apps: [App], expected: [ExpectedDelivery]
+    ) async throws(LedgerError) {
+        counts = try await session.caseCounts(runID: runID)
+        unjudged = try await session.unjudged(expected)
+        patterns = try await session.patternFacts(now: now)
+        unpriced = try await session.unpricedProducts(isOwedOnly: true)
+        toMend = try await session.settingsToMend(apps.map(\.bundleID))
+    }
 }
 
-/// Reads the figures of cases after a sweep. They don't depend on the books, so they are read while these are closed.
-struct CaseFiguresReading: Sendable {
-    let night: Night
-    let swept: Sweeper.Swept
-
-    func read(_ session: LedgerSession) async throws(LedgerError) -> CaseFigures {
-        CaseFigures(
-            counts: try await session.caseCounts(runID: night.runID),
-            pending: try await session.pendingCount(swept.expected, toldUpTo: swept.told),
-            unjudged: try await session.unjudged(swept.expected),
-            patterns: try await session.patternFacts(now: night.now),
-            unpriced: try await session.unpricedProducts(isOwedOnly: true),
-            toMend: try await session.settingsToMend(night.settings.apps.map(\.app.bundleID)))
+extension RunReport {
+    mutating func take(_ figures: CaseFigures) {
+        cases = figures.counts
+        unjudged = figures.unjudged
+        unpriced = figures.unpriced
+        toMend = figures.toMend
+        take(figures.patterns)
     }
 }

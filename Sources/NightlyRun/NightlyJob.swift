@@ -147,63 +147,13 @@ public struct NightlyJob: Sendable {
         return pulls + [sales]
     }
 
-    /// The apps' figures beside their thresholds.
-    func watchedFigures(
-        _ session: LedgerSession, _ hearings: [HearingFigures], at now: Date
-    ) async throws(LedgerError) -> [WatchedFigure] {
-        try await session.watchedFigures(of: settings.apps.map(\.app), hearings: hearings, now: now)
-    }
-
-    /// Hands over again the findings of the latest run that closed its books.
-    ///
-    /// - Parameter runID: that run, if it is named.
-    /// - Throws: as `run`; `JobError.notFound` if there is none, or if the named one is not the latest: which cases
-    ///   were open then is not kept, and today's would stand beside that run's figures.
-    public func report(run runID: Int64?, findings: inout some FindingsReceiver) async throws -> RunReport {
-        do {
-            return try await writeAgain(runID, findings: &findings)
-        } catch let error as LedgerError {
-            throw JobError(error, workingAs: .job)
-        }
-    }
-
-    private func writeAgain(
-        _ runID: Int64?, findings: inout some FindingsReceiver
-    ) async throws -> RunReport {
-        let session = try await LedgerSession.connectToCurrentSchema(settings.ledger)
-        defer { session.close() }
-        guard let kept = try await session.latestRun() else {
-            throw JobError.notFound("No run has closed its books yet; run “iap-reconcile run” first.")
-        }
-        if let runID, runID != kept.runID {
-            throw JobError.notFound(
-                "The latest run that closed its books is run \(kept.runID), and only its report can be written again: "
-                    + "which cases were open at run \(runID) is not kept. What was written then is in its own folder.")
-        }
-        var head = RunReport(kept, timeZone: settings.timeZone)
-        // As many as are listed: what the support desk closed since is no case any more.
-        head.cases = try await session.caseCounts(runID: kept.runID)
-        head.trail = kept.trail
-        head.history = try await session.history(upTo: kept.runID)
-        head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
-        head.sources = try await pulls(session, at: kept.asOf)
-        head.hearings = try await session.hearings(of: settings.apps.map(\.app), now: kept.asOf)
-        if kept.isUnreported {
-            head.outcome =
-                kept.told
-                ?? RunOutcome(untried: head.receipts.left, sources: head.sources, hearings: head.hearings)
-        }
-        head.redeliveries = try await session.redeliveryFigures(runID: kept.runID)
-        head.watched = try await watchedFigures(session, head.hearings, at: kept.asOf)
-        head.take(try await session.patternFacts(now: kept.asOf))
-        head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
-        head.toMend = try await session.settingsToMend(settings.apps.map(\.app.bundleID))
-        head.unjudged = try await session.unjudged(
-            try await session.expectedDeliveries(of: settings.apps.map(\.app)))
-        try await FindingsStage(
-            session: session, apps: settings.apps.map(\.app), runID: kept.runID, now: kept.asOf
-        ).hand(head, to: &findings)
-        return head
+    /// Tells the report what stands beside its run's own figures: the runs before, Apple's sales reports, and the apps'
+    /// figures that have a threshold.
+    func compare(_ head: inout RunReport, of runID: Int64, _ session: LedgerSession) async throws(LedgerError) {
+        head.history = try await session.history(upTo: runID)
+        head.sales = try await session.salesFigures(of: .upTo(head.now))
+        head.watched = try await session.watchedFigures(
+            of: settings.apps.map(\.app), hearings: head.hearings, now: head.now)
     }
 
     /// Checks what is between here and the server, the schema and the clocks, takes the night's lock, and ends the rows
@@ -240,18 +190,5 @@ public struct NightlyJob: Sendable {
                     "Another run holds the night's lock. Wait for it, or set “workers = shared” in [run] for both.")
             }
         }
-    }
-}
-
-extension RunReport {
-    fileprivate init(_ run: KeptRun, timeZone: TimeZone) {
-        self.init(
-            runID: run.runID, startedAt: run.startedAt, finishedAt: run.finishedAt, now: run.asOf,
-            timeZone: timeZone, outcome: run.reason.map { .endedEarly($0) } ?? .complete, receipts: run.receipts,
-            totals: run.totals, cases: run.cases, pending: run.pending, stages: run.stages)
-        heard = run.heard
-        asked = run.asked
-        purged = run.purged
-        leftOut = run.leftOut
     }
 }

@@ -108,10 +108,10 @@ struct Run {
             taken.leftOut.holders += try await step { try await session.holdersOfTransactions() }
         }
         if let text = taken.leftOut.text { night.log(LogEntry(.warning, text, runID: night.runID)) }
-        let reading = CaseFiguresReading(night: night, swept: swept)
-        async let figuresBeside = beside?.run(reading.read)
+        let reading = SweptReading(night: night, swept: swept)
+        async let readBeside = beside?.run(reading.read)
         let totals = try await closeBooks()
-        let read = try await figuresBeside
+        let read = try await readBeside
         let figures = if let read { read } else { try await step { try await reading.read(session) } }
         async let noted: Void? = beside?.run(night.noteEntered)
         var head = head(of: taken, totals, figures, purged: await purge())
@@ -121,9 +121,7 @@ struct Run {
         checkpoint(.headKept)
         let before = ContinuousClock.now
         try await step { try await session.analyzeGrown() }
-        head.history = try await step { try await session.history(upTo: night.runID) }
-        head.sales = try await step { try await session.salesFigures(of: .upTo(night.now)) }
-        head.watched = try await step { try await job.watchedFigures(session, taken.hearings, at: night.now) }
+        try await step { try await job.compare(&head, of: night.runID, session) }
         // The report tells what was noted, too, so that comes first.
         if try await noted == nil, !night.isDryRun { try await step { try await night.noteEntered(session) } }
         try await hand(head, to: &findings)
@@ -168,23 +166,20 @@ struct Run {
 
     /// What the report begins with, as far as the run has it.
     private func head(
-        of taken: Taken, _ totals: ControlTotals, _ figures: CaseFigures, purged: Purged
+        of taken: Taken, _ totals: ControlTotals, _ figures: SweptReading.Figures, purged: Purged
     ) -> RunReport {
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
             timeZone: job.settings.timeZone, outcome: outcome(of: taken), receipts: taken.receipts, totals: totals,
-            cases: figures.counts, pending: figures.pending, stages: night.stopwatch.stages)
+            cases: figures.cases.counts, pending: figures.pending, stages: night.stopwatch.stages)
         head.beyondLimit = max(0, due.values.reduce(0, +) - max(taken.receipts.due, taken.receipts.tried))
         head.purged = purged
         head.leftOut = taken.leftOut
-        head.unjudged = figures.unjudged
-        head.toMend = figures.toMend
+        head.take(figures.cases)
         head.sources = taken.sources
         head.heard = heard
         head.asked = asked
         head.hearings = taken.hearings
-        head.take(figures.patterns)
-        head.unpriced = figures.unpriced
         return head
     }
 

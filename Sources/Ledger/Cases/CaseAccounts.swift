@@ -25,17 +25,20 @@ extension LedgerSession {
                 AND place = 'black' AND user_id IS NOT NULL
             GROUP BY app_transaction_id, bundle_id, environment
             """)
-        var users: [[String]: [String]] = [:]
-        for row in delivered { users[try row.account] = try row.decode("user_ids") }
+        var users: [Account: [String]] = [:]
+        for row in delivered { users[try Account(row)] = try row.decode("user_ids") }
         var found: [TransactionKey: [String]] = [:]
-        for row in accounts { found[try TransactionKey(row)] = users[try row.account] }
+        for row in accounts { found[try TransactionKey(row)] = users[try Account(row)] }
         return found
     }
 }
 
-extension Row {
-    /// What names a customer of Apple's.
-    fileprivate var account: [String] {
-        get throws { [try decode("app_transaction_id"), try decode("bundle_id"), try decode("environment")] }
+/// What names a customer of Apple's.
+private struct Account: Hashable {
+    let name: NameInApp
+    let environment: Environment
+
+    init(_ row: Row) throws {
+        (name, environment) = (try NameInApp(row, "app_transaction_id"), try row.word("environment"))
     }
 }

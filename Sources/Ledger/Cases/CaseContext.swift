@@ -15,7 +15,7 @@ struct CaseContext {
         let accounts = try await session.accountUsers(of: page)
         // First these, because the orders of such users are looked for, too.
         for index in page.indices {
-            page[index].tokenOwner = tokens[index].flatMap { owners[[page[index].key.bundleID.text, $0]] }
+            page[index].tokenOwner = tokens[index].flatMap { owners[NameInApp(page[index].key.bundleID.text, $0)] }
             page[index].accountUsers = accounts[page[index].key] ?? []
         }
         let orders = try await session.orders(for: page, tokens: tokens)

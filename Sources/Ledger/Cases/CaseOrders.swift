@@ -16,7 +16,7 @@ private struct OrderRow {
     let createdAt: Date
     let token: String?
 
-    var key: [String] { [bundleID, id] }
+    var key: NameInApp { NameInApp(bundleID, id) }
 
     static let columns: SQL = "bundle_id, order_id, user_id, product_id, created_at, app_account_token"
 
@@ -29,16 +29,22 @@ private struct OrderRow {
 
 /// The orders that may have to do with a page of cases, without those for which something was delivered.
 struct CaseOrders {
-    private var byName: [[String]: [OrderRow]] = [:]
-    private var byToken: [[String]: [OrderRow]] = [:]
+    private struct ProductOfUser: Hashable {
+        let user: NameInApp
+        let productID: String
+    }
+
+    private var byName: [NameInApp: [OrderRow]] = [:]
+    private var byToken: [NameInApp: [OrderRow]] = [:]
     /// The orders of a user and product, the earliest first.
-    private var byUser: [[String]: [OrderRow]] = [:]
+    private var byUser: [ProductOfUser: [OrderRow]] = [:]
 
     fileprivate init(_ orders: [OrderRow]) {
         for order in orders.sorted(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }) {
-            byName[[order.bundleID, order.id], default: []].append(order)
-            byUser[[order.bundleID, order.productID, order.userID], default: []].append(order)
-            if let token = order.token { byToken[[order.bundleID, token], default: []].append(order) }
+            byName[order.key, default: []].append(order)
+            let user = NameInApp(order.bundleID, order.userID)
+            byUser[ProductOfUser(user: user, productID: order.productID), default: []].append(order)
+            if let token = order.token { byToken[NameInApp(order.bundleID, token), default: []].append(order) }
         }
     }
 
@@ -46,12 +52,13 @@ struct CaseOrders {
     /// is found by user counts only if product and time fit.
     func add(to facts: inout CaseFacts, token: String?) {
         let bundleID = facts.key.bundleID.text
-        var meant = token.flatMap { byToken[[bundleID, $0]] } ?? []
-        meant += (facts.namedOrderIDs + facts.broughtOrderIDs).flatMap { byName[[bundleID, $0]] ?? [] }
+        var meant = token.flatMap { byToken[NameInApp(bundleID, $0)] } ?? []
+        meant += (facts.namedOrderIDs + facts.broughtOrderIDs).flatMap { byName[NameInApp(bundleID, $0)] ?? [] }
         facts.isCutShort = facts.isCutShort || meant.count > CaseFacts.most
         var fitting: [OrderRow] = []
         for user in facts.users.sorted() {
-            let orders = byUser[[bundleID, facts.productID.text, user]] ?? []
+            let bought = ProductOfUser(user: NameInApp(bundleID, user), productID: facts.productID.text)
+            let orders = byUser[bought] ?? []
             let nearest = Self.nearest(orders[...], to: facts.purchasedAt)
             facts.isCutShort = facts.isCutShort || nearest.isCutShort
             fitting += nearest.orders
@@ -170,11 +177,11 @@ extension LedgerSession {
         return try rows.map(OrderRow.init)
     }
 
-    private func deliveredOrders(among orders: [OrderRow]) async throws -> Set<[String]> {
+    private func deliveredOrders(among orders: [OrderRow]) async throws -> Set<NameInApp> {
         guard !orders.isEmpty else { return [] }
         let rows = try await connection.query(
             "SELECT bundle_id, order_id FROM \(stored: .black) WHERE order_id = ANY (\(Set(orders.map(\.id)).sorted()))"
         )
-        return Set(try rows.map { [try $0.decode("bundle_id"), try $0.decode("order_id")] })
+        return Set(try rows.map { try NameInApp($0, "order_id") })
     }
 }

@@ -4,7 +4,7 @@ import Reconciliation
 /// Whom the apps' servers and the support desk name as owners of a page of cases.
 extension LedgerSession {
     /// The users for whom the apps' servers registered these tokens, by app and token.
-    func tokenOwners(_ tokens: [String]) async throws -> [[String]: String] {
+    func tokenOwners(_ tokens: [String]) async throws -> [NameInApp: String] {
         guard !tokens.isEmpty else { return [:] }
         let rows = try await connection.query(
             """
@@ -12,10 +12,8 @@ extension LedgerSession {
             FROM iap.account_tokens
             WHERE app_account_token = ANY (\(Set(tokens).sorted()))
             """)
-        var owners: [[String]: String] = [:]
-        for row in rows {
-            owners[[try row.decode("bundle_id"), try row.decode("app_account_token")]] = try row.decode("user_id")
-        }
+        var owners: [NameInApp: String] = [:]
+        for row in rows { owners[try NameInApp(row, "app_account_token")] = try row.decode("user_id") }
         return owners
     }
 

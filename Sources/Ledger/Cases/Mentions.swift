@@ -25,18 +25,17 @@ extension LedgerSession {
             ORDER BY named.first_uploaded_at, receipt_id
             """)
         let tried = try await vouchedForByNow(rows)
-        var uploads: [[String]: [(receiptID: Int64, mention: CaseFacts.Mention)]] = [:]
+        var uploads: [NameInApp: [(receiptID: Int64, mention: CaseFacts.Mention)]] = [:]
         for row in rows where try row.decode("is_vouched_for") || tried.contains(row.decode("receipt_id")) {
             let mention = CaseFacts.Mention(
                 userID: try row.decode("user_id", as: String?.self),
                 orderID: try row.decode("order_id", as: String?.self))
-            uploads[[try row.decode("transaction_id"), try row.decode("bundle_id")], default: []]
-                .append((try row.decode("receipt_id"), mention))
+            uploads[try NameInApp(row, "transaction_id"), default: []].append((try row.decode("receipt_id"), mention))
         }
         for index in page.indices {
             let key = page[index].key
             let holding = Set(page[index].sightings.map(\.receiptID))
-            let mentions = (uploads[[key.id.text, key.bundleID.text]] ?? [])
+            let mentions = (uploads[NameInApp(key.bundleID.text, key.id.text)] ?? [])
                 .filter { !holding.contains($0.receiptID) }.map(\.mention).unique
             page[index].mentions = Array(mentions.prefix(CaseFacts.most))
             page[index].isCutShort = page[index].isCutShort || mentions.count > CaseFacts.most

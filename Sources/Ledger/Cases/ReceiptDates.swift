@@ -5,15 +5,16 @@ import Reconciliation
 /// When receipts were made: those that hold a case, and each user's latest.
 struct ReceiptDates {
     fileprivate var made: [Int64: Date] = [:]
-    /// By user and bundle id.
-    fileprivate var latest: [[String]: Date] = [:]
+    /// By user.
+    fileprivate var latest: [NameInApp: Date] = [:]
 
     /// Whether a user whose receipt held it handed in one that was made after all that hold it.
     func isMissingLater(_ facts: CaseFacts) -> Bool {
         let held = facts.sightings.filter { $0.isInReceipt && made[$0.receiptID] != nil }
         guard let lastHeld = held.compactMap({ made[$0.receiptID] }).max() else { return false }
         return held.contains { sighting in
-            guard let user = sighting.userID, let latest = latest[[user, facts.key.bundleID.text]] else { return false }
+            guard let user = sighting.userID, let latest = latest[NameInApp(facts.key.bundleID.text, user)]
+            else { return false }
             return latest > lastHeld
         }
     }
@@ -50,9 +51,9 @@ extension LedgerSession {
             GROUP BY user_id, bundle_id
             """)
         for row in latest {
-            let key: [String] = [try row.decode("user_id"), try row.decode("bundle_id")]
+            let user = try NameInApp(row, "user_id")
             let moment = try row.decode("made_at", as: Date.self)
-            dates.latest[key] = max(dates.latest[key] ?? moment, moment)
+            dates.latest[user] = max(dates.latest[user] ?? moment, moment)
         }
     }
 }
