@@ -33,6 +33,13 @@ import Testing
         }
     }
 
+    @Test func erasingAsksForTheVeryLockThatANightHolds() async throws {
+        try await withLedger { ledger in
+            let asked: Int32 = try await ledger.value("iap.night_lock()")
+            #expect(asked == LedgerLock.night(isShared: false).number)
+        }
+    }
+
     @Test func twoDatabasesLockInSpacesOfTheirOwn() async throws {
         let spaces = try await withThrowingTaskGroup(of: Int32.self) { group in
             for _ in 0..<2 {

@@ -25,7 +25,7 @@ private enum Edit: String, CaseIterable {
     case whiteAmount, whiteProduct, whiteMoved, whiteBooked, whiteAdmission, whiteRemoved, whiteAdded
     case whiteExpiry, whiteCustomer, blackUser, blackTime, blackRefund, blackRemoved, blackWhiteAgain
     case excludedReason, excludedRemoved
-    case claimUser, claimRemoved, claimAdded
+    case claimUser, claimRemoved, claimAdded, originalTaken
     case sightingUser, entitlement, orderUser, tokenUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
     case caseOpened, receiptSettled, receiptRemoved
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
@@ -78,6 +78,12 @@ private enum Edit: String, CaseIterable {
             """
             INSERT INTO iap.claims (transaction_id, bundle_id, user_id, outcome)
             SELECT transaction_id, bundle_id, 'thief', 'delivered' FROM iap.white
+            WHERE transaction_id = \(Self.first("white"))
+            """
+        case .originalTaken:
+            """
+            INSERT INTO iap.delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
+            SELECT original_transaction_id, bundle_id, environment, transaction_id FROM iap.white
             WHERE transaction_id = \(Self.first("white"))
             """
         case .sightingUser:
@@ -187,6 +193,7 @@ private enum Edit: String, CaseIterable {
         case .claimUser: .claimSeals
         case .claimRemoved: .claimsOfDeliveries
         case .claimAdded: .deliveredClaims
+        case .originalTaken: .deliveredOriginals
         case .sightingUser: .sightingSeals
         case .entitlement: .entitlementSeals
         case .orderUser: .orderSeals

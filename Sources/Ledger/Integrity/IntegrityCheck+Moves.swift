@@ -86,4 +86,16 @@ extension IntegrityCheck {
                 AND taken.bundle_id = black.bundle_id AND taken.environment = black.environment
                 AND taken.web_order_line_item_id = once.period)
         """
+
+    /// Such a row would keep another id of a paid purchase from being delivered.
+    static let originalsWithoutDelivery: SQL = """
+        SELECT transaction_id AS example
+        FROM delivered_originals AS taken
+        WHERE NOT EXISTS (
+            SELECT FROM transactions AS black
+            WHERE black.transaction_id = taken.transaction_id AND black.bundle_id = taken.bundle_id
+                AND black.environment = taken.environment AND black.place = 'black'
+                AND black.original_transaction_id = taken.original_transaction_id
+                AND taken.web_order_line_item_id IN ('', black.web_order_line_item_id))
+        """
 }

@@ -11,7 +11,7 @@ extension IntegrityCheck {
         case .movesInSequence: Self.movesOutOfSequence
         case .deliveredClaims: Self.claimsWithoutDelivery
         case .claimsOfDeliveries: Self.deliveriesWithoutClaim
-        case .deliveredOriginals: Self.deliveriesWithoutOriginal
+        case .deliveredOriginals: "\(Self.deliveriesWithoutOriginal) UNION ALL \(Self.originalsWithoutDelivery)"
         case .openCases: Self.casesWithoutWhite
         case .receiptsWithOutcome: Self.receiptsWithoutSighting
         case .receiptsDue: Self.receiptsPutOff

@@ -13,7 +13,7 @@ extension LedgerSession {
                 try await connection.executeScript(unsafe: Self.shadowRows)
                 try await pullReceipts("iap.receipts WHERE error_code IS NOT NULL")
             }
-            for view in ["white", "black", "excluded", "entries"] { try await shadow(view) }
+            for view in StoredTable.views { try await shadow(view) }
             // The copied rows keep their numbers, and no run has the number of this one, however it ended.
             _ = try await connection.query(
                 """
@@ -26,10 +26,9 @@ extension LedgerSession {
 
     private static let shadows =
         "SET search_path = pg_temp, iap;"
-        + [
-            "transactions", "moves", "cases", "sightings", "delivered_originals", "connections", "runs", "events",
-            "notices", "hearings",
-        ].map { "CREATE TEMPORARY TABLE \($0) (LIKE iap.\($0) INCLUDING ALL);" }.joined()
+        + StoredTable.alike.map {
+            "CREATE TEMPORARY TABLE \($0.rawValue) (LIKE iap.\($0.rawValue) INCLUDING ALL);"
+        }.joined()
         + "CREATE TEMPORARY TABLE receipts (LIKE iap.receipts INCLUDING DEFAULTS);"
 
     private static let shadowRows = """
@@ -111,13 +110,13 @@ extension LedgerSession {
         """
 
     /// Makes a view of the ledger's anew, over the shadows.
-    private func shadow(_ view: String) async throws {
-        let definition = try await connection.only("SELECT pg_get_viewdef(\("iap.\(view)")::regclass) AS text")
+    private func shadow(_ view: StoredTable) async throws {
+        let definition = try await connection.only("SELECT pg_get_viewdef(\("iap.\(view.rawValue)")::regclass) AS text")
             .decode("text", as: String.self)
             .replacing("iap.transactions", with: "pg_temp.transactions").replacing("iap.moves", with: "pg_temp.moves")
             // The type of the rows stays the ledger's.
             .replacing("position_of(t.*)", with: "position_of(ROW(t.*)::iap.transactions)")
-        try await connection.executeScript(unsafe: "CREATE TEMPORARY VIEW \(view) AS \(definition)")
+        try await connection.executeScript(unsafe: "CREATE TEMPORARY VIEW \(view.rawValue) AS \(definition)")
     }
 
     /// Takes what the staged batch needs to know into the shadows; nothing to do in a real run.

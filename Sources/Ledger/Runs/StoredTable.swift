@@ -7,6 +7,12 @@ enum StoredTable: String, CaseIterable {
     case transactions, moves, cases, sightings, connections, runs, events, receipts, notices, hearings
     case deliveredOriginals = "delivered_originals"
     case white, black, excluded, entries
+
+    /// The views, whose shadows read the shadows of the tables.
+    static let views: [StoredTable] = [.white, .black, .excluded, .entries]
+
+    /// The tables whose shadow is like them. That of the inbox is not: it holds no payloads.
+    static let alike = allCases.filter { !views.contains($0) && $0 != .receipts }
 }
 
 extension SQL.StringInterpolation {

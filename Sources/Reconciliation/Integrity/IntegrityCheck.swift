@@ -8,7 +8,8 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case deliveredClaims = "delivered_claims"
     /// Every delivery by a claim has its claim.
     case claimsOfDeliveries = "claims_of_deliveries"
-    /// Every delivered non-consumable, or period of a subscription, is kept from being delivered again.
+    /// Every delivered non-consumable, or period of a subscription, is kept from being delivered again, and what is not
+    /// delivered is not.
     case deliveredOriginals = "delivered_originals"
     /// Every open case is of a transaction that is owed.
     case openCases = "open_cases"
@@ -65,7 +66,8 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
         case .movesInSequence: "each move begins where the one before it ended"
         case .deliveredClaims: "each claim that got the goods is the one delivery of its transaction"
         case .claimsOfDeliveries: "each delivery by a claim has its claim"
-        case .deliveredOriginals: "each delivered non-consumable, or period, is kept from being delivered again"
+        case .deliveredOriginals:
+            "each delivered non-consumable, or period, and no other, is kept from being delivered again"
         case .openCases: "each open case is of a white transaction"
         case .receiptsWithOutcome: "each verified receipt led to transactions"
         case .receiptsDue: "no receipt is put off for longer than a night"
