@@ -47,6 +47,8 @@ package struct AppleQuestions: Sendable {
         case accountGone
         /// Nothing was learnt; another night may bring more.
         case problem(String)
+        /// Apple could not be reached, which says nothing of the question.
+        case unreached(String)
         /// Asking again won't help until somebody corrects the setting that the sentence names.
         case needsConfiguration(String)
         /// Nothing was sent: Apple is down.
@@ -118,7 +120,8 @@ extension AppleQuestions.Outcome {
             case .notFound(.account): .accountGone
             case .notFound(let absence): .problem("\(absence)")
             case .unverified(let payload): .problem("\(payload)")
-            case .tryAgain(let why): .problem(why.text)
+            case .tryAgain(let why):
+                ReceiptProblem(why) == .appleUnreachable ? .unreached(why.text) : .problem(why.text)
             case .needsConfiguration(let what): .needsConfiguration(what)
             case .notTried: .notTried
             }

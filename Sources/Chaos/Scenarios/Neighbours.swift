@@ -23,7 +23,7 @@ enum Neighbours {
             },
             Scenario("slots-amid", "every connection slot taken before the workers connect") { stage, _ in
                 let job = stage.job.impatient.signalled(at: "runBegun", passage: 1, signal: SIGSTOP)
-                try await stage.run(job, expecting: [69]) { child in
+                try await stage.run(job, expecting: [75]) { child in
                     guard try await child.waitUntilStopped() else { return }
                     try await withEverySlotTaken(stage) { _ in
                         child.send(signal: SIGCONT)

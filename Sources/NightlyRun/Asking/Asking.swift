@@ -69,6 +69,8 @@ struct Asking {
         case ofAccountGone(TransactionKey)
         /// Nothing was learnt of this one, for the reason given.
         case problem(Question, String)
+        /// Apple could not be reached for this one.
+        case unreached(Question, String)
         /// Nothing more can be asked tonight.
         case end(String)
     }
@@ -87,6 +89,7 @@ struct Asking {
             add(answer, to: &gathered, app.app)
             return nil
         } keep: { isLast async throws(LedgerError) in
+            if isLast { gathered.postponeUnreached() }
             guard isLast || gathered.size >= Self.batchSize else { return }
             gathered.totals += try await take(gathered.batch, of: app.app)
             gathered.batch = batch(app)
@@ -103,8 +106,26 @@ struct Asking {
         var problem: String?
         /// Whether nothing more can be asked tonight.
         var isOver = false
+        var isAnswered = false
+        /// The questions for which Apple could not be reached.
+        var unreached: [Question] = []
 
         var size: Int { max(batch.purchases.count, batch.count) }
+
+        mutating func postpone(_ question: Question) {
+            switch question {
+            case .customer(let customer): batch.unansweredCustomers.append(customer.customerID)
+            case .delivery(let key): batch.unansweredDeliveries.append(key.id)
+            }
+        }
+
+        /// Postpones what Apple was not reached for, so that it keeps no other question from being asked; unless Apple
+        /// is down: then all stay due.
+        mutating func postponeUnreached() {
+            guard isAnswered, !isOver else { return }
+            for question in unreached { postpone(question) }
+            unreached = []
+        }
     }
 
     private func batch(_ app: AppSettings) -> AnswerBatch {
@@ -142,6 +163,7 @@ struct Asking {
             case .answer(let changes): return .customer(customer, changes)
             case .notKnown, .accountGone: return .customer(customer, AppleQuestions.Changes())
             case .problem(let why): return .problem(question, why)
+            case .unreached(let why): return .unreached(question, why)
             case .needsConfiguration(let why): return .end(why)
             case .notTried: return .end("Apple could not be reached")
             }
@@ -151,6 +173,7 @@ struct Asking {
             case .notKnown: return .delivery(key, nil, environment)
             case .accountGone: return .ofAccountGone(key)
             case .problem(let why): return .problem(question, why)
+            case .unreached(let why): return .unreached(question, why)
             case .needsConfiguration(let why): return .end(why)
             case .notTried: return .end("Apple could not be reached")
             }
@@ -161,6 +184,10 @@ struct Asking {
 
     private func add(_ answer: Answer, to gathered: inout Gathered, _ app: App) {
         switch answer {
+        case .customer, .delivery, .ofAccountGone, .problem: gathered.isAnswered = true
+        case .unreached, .end: break
+        }
+        switch answer {
         case .customer(let customer, let changes): add(changes, of: customer, to: &gathered.batch, app)
         case .delivery(let key, let found, let environment): add(found, environment, for: key, to: &gathered.batch, app)
         case .ofAccountGone(let key):
@@ -169,10 +196,11 @@ struct Asking {
         case .problem(let question, let why):
             gathered.totals.unanswered += 1
             gathered.problem = gathered.problem ?? why
-            switch question {
-            case .customer(let customer): gathered.batch.unansweredCustomers.append(customer.customerID)
-            case .delivery(let key): gathered.batch.unansweredDeliveries.append(key.id)
-            }
+            gathered.postpone(question)
+        case .unreached(let question, let why):
+            gathered.totals.unanswered += 1
+            gathered.problem = gathered.problem ?? why
+            gathered.unreached.append(question)
         case .end(let why):
             gathered.isOver = true
             gathered.problem = why

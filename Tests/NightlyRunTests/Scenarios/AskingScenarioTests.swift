@@ -214,6 +214,22 @@ import Verification
         }
     }
 
+    /// A night that is tried again when Apple is back leaves what an undisturbed one leaves.
+    @Test func whatAppleWasDownForIsAskedWhenItIsBackTheSameNight() async throws {
+        try await withReasking { play in
+            try await deliverUnseen(play.buy("2000000000000119", hoursAgo: 30), play)
+            _ = try await play.night()
+            var down = play
+            // Nobody listens there.
+            down.settings.apple.serverAPIProduction = "http://127.0.0.1:1"
+            down.settings.apple.attempts = 1
+            #expect(try await down.night(3).report.asked.asked == 0)
+            #expect(try await play.count("iap.delivery_checks") == 0)
+            #expect(try await play.night(3).report.asked == AskingTotals(asked: 1))
+            #expect(try await play.count("iap.black WHERE source = 'server_api'") == 1)
+        }
+    }
+
     @Test func aForgedDeliveryIsNamed() async throws {
         try await withReasking { play in
             let madeUp = SimulatedTransaction(

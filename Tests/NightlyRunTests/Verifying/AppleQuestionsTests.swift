@@ -14,6 +14,7 @@ import Verification
             case .notKnown: "does not know it"
             case .accountGone: "the account is gone"
             case .problem(let why): why
+            case .unreached(let why): "Apple was not reached: \(why)"
             case .needsConfiguration, .notTried: "not asked"
             }
         }
@@ -39,6 +40,12 @@ import Verification
     @Test func anAccountThatIsGoneMakesNoPurchaseUnknown() async throws {
         #expect(try await refused(4_040_001) == "the account is gone")
         #expect(try await refused(4_040_005) == "Apple found no such original transaction id (4040005)")
+    }
+
+    /// Proxies before Apple's servers answer so, whatever is asked.
+    @Test func whoWasNotReachedSaidNothing() async throws {
+        for status in [502, 503, 504] { #expect(try await asked(status, "").hasPrefix("Apple was not reached: ")) }
+        #expect(try await !asked(500, "").hasPrefix("Apple was not reached: "))
     }
 
     /// What has gone is asked about no more often than what is there.
