@@ -149,9 +149,10 @@ final class Night: Sendable {
     var waiting: Waiting { state.withLock { $0.waiting } }
 
     /// Leaves receipts and transactions because of another session's lock: they stay due.
-    func leave(receipts: Int = 0, transactions: [TransactionID] = []) {
+    func leave(receipts: [Int64], transactions: [TransactionID] = []) {
         state.withLock { state in
-            state.leftOut.receipts += receipts
+            state.leftOut.receipts += receipts.count
+            state.leftOut.receiptIDs.formUnion(receipts)
             state.leftOut.transactions.formUnion(transactions)
         }
     }

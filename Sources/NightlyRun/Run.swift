@@ -105,7 +105,7 @@ struct Run {
         }
         taken.leftOut.transactions.formUnion(swept.locked)
         if !taken.leftOut.isEmpty {
-            taken.leftOut.holders += try await step { try await session.holdersOfTransactions() }
+            taken.leftOut.holders += try await step { try await session.holdersOfRows() }
         }
         if let text = taken.leftOut.text { night.log(LogEntry(.warning, text, runID: night.runID)) }
         let reading = SweptReading(night: night, swept: swept)

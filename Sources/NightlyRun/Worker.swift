@@ -98,7 +98,7 @@ struct Worker {
         } catch {
             guard case .conflict(let why) = error else { throw error }
             // Somebody holds on to a transaction of this batch: the others need not wait for that.
-            night.leave(receipts: receipts.count)
+            night.leave(receipts: receipts.map(\.id))
             night.log(
                 LogEntry(
                     .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
@@ -121,15 +121,16 @@ struct Worker {
         checkpoint(.recordCommitted)
         night.note(groups)
         night.count(totals)
-        if totals.receiptsHeld > 0 || !totals.locked.isEmpty {
+        if !totals.receiptsHeld.isEmpty || !totals.locked.isEmpty {
             night.leave(receipts: totals.receiptsHeld, transactions: totals.locked)
             // The lock may be another worker's, which has long finished when they are tried again. What is left out to
             // the end is said there.
             night.log(
                 LogEntry(
-                    .debug, "another session holds transactions, which are tried again",
+                    .debug, "another session holds receipts or transactions, which are tried again",
                     fields: [
-                        "buckets": batch.bucketNames, "receipts": String(totals.receiptsHeld),
+                        "buckets": batch.bucketNames,
+                        "receipts": totals.receiptsHeld.map(String.init).joined(separator: " "),
                         "transactions": totals.locked.map(\.text).joined(separator: " "),
                     ], runID: night.runID))
         }

@@ -8,6 +8,8 @@ import Testing
 
     @Test(arguments: [
         (LeftOut(receipts: 1), "1 receipt"), (LeftOut(receipts: 3), "3 receipts"),
+        (LeftOut(receipts: 2, receiptIDs: [23, 17]), "2 receipts (17, 23)"),
+        (LeftOut(receipts: 9, receiptIDs: [23, 17]), "9 receipts (17, 23, …)"),
         (LeftOut(transactions: [TransactionID("7")!]), "1 transaction (7)"),
         (LeftOut(transactions: ids), "7 transactions (1, 2, 3, 4, 5, …)"),
         (LeftOut(buckets: [4]), "bucket 4"), (LeftOut(buckets: [9, 4]), "buckets 4, 9"),

@@ -62,8 +62,8 @@ public struct BatchTotals: Sendable {
     public var receipts = ReceiptCounts()
     /// The transactions that another session had locked; their receipts are due as before.
     public var locked: [TransactionID] = []
-    /// How many receipts hold one of these.
-    public var receiptsHeld = 0
+    /// The receipts that hold one of these, or that another session had locked themselves.
+    public var receiptsHeld: [Int64] = []
 
     public init() {}
 }

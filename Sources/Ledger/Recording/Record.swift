@@ -19,8 +19,7 @@ extension LedgerSession {
                 let recorded = try await take(record)
                 checkpoint(.transactionsMerged)
                 var totals = recorded.totals
-                totals.receipts = try await settle(record, recorded)
-                totals.receiptsHeld = record.receipts.count - totals.receipts.tried
+                (totals.receipts, totals.receiptsHeld) = try await settle(record, recorded)
                 checkpoint(.receiptsSettled)
                 try await count(totals, runID: record.runID)
                 checkpoint(.recordCommitting)

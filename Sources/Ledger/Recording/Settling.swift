@@ -3,16 +3,22 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// Writes what becomes of the batch's receipts, and counts them. One that holds what another session has locked
-    /// stays as it is, and due.
-    func settle(_ record: BatchRecord, _ recorded: Recorded) async throws -> ReceiptCounts {
+    /// Writes what becomes of the batch's receipts, and counts them. One that another session has locked, or that holds
+    /// what is locked, stays as it is, and due: these are named.
+    func settle(
+        _ record: BatchRecord, _ recorded: Recorded
+    ) async throws -> (counts: ReceiptCounts, locked: [Int64]) {
         try await commitInTwoPhases()
         let held = try await hold(record)
         let lacking = try await lacking(record, held)
         var counts = ReceiptCounts()
         var tried: [SettledReceipt] = []
-        for receipt in record.receipts where !recorded.held.contains(receipt.id) {
-            guard let known = held[receipt.id] else { continue }
+        var locked: [Int64] = []
+        for receipt in record.receipts {
+            guard !recorded.held.contains(receipt.id), let known = held[receipt.id] else {
+                locked.append(receipt.id)
+                continue
+            }
             switch receipt.outcome {
             case .verified: counts.verified += 1
             case .tryAgain: counts.tryAgain += 1
@@ -27,7 +33,7 @@ extension LedgerSession {
             let buckets = Set(part)
             try await write(tried.filter { buckets.contains(Int16($0.id & 63)) }, in: part, record)
         }
-        return counts
+        return (counts, locked)
     }
 
     /// Writes the rows of what was tried in some buckets.

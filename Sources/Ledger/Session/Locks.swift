@@ -135,9 +135,9 @@ extension LedgerSession {
         }
     }
 
-    /// The other sessions that have something of the ledger locked in a transaction that is open longer than the job
-    /// waits for a row, prepared transactions among them: the longest first.
-    public func holdersOfTransactions() async throws(LedgerError) -> [LockHolder] {
+    /// The other sessions that have something of the ledger, or of the inbox, locked in a transaction that is open
+    /// longer than the job waits for a row, prepared transactions among them: the longest first.
+    public func holdersOfRows() async throws(LedgerError) -> [LockHolder] {
         try await translating {
             try await connection.query(
                 """
@@ -145,7 +145,8 @@ extension LedgerSession {
                     pid, usename AS login, xact_start AS since, false AS is_job, NULL AS prepared
                 FROM pg_locks
                 JOIN pg_stat_activity USING (pid)
-                WHERE relation IN ('iap.transactions'::regclass, 'iap.cases'::regclass) AND granted
+                WHERE relation IN ('iap.transactions'::regclass, 'iap.cases'::regclass, 'iap.receipts'::regclass)
+                    AND granted
                     AND datname = current_database() AND database = datid
                     AND mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'AccessExclusiveLock')
                     AND (usename <> current_user OR application_name <> current_setting('application_name'))

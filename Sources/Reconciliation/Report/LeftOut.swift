@@ -39,32 +39,39 @@ public struct LockHolder: Hashable, Sendable, Codable, CustomStringConvertible {
 public struct LeftOut: Hashable, Sendable, Codable {
     public var transactions: Set<TransactionID>
     public var receipts: Int
+    /// Those that are known by their number: of a bucket that could not be owned they are only counted.
+    public var receiptIDs: Set<Int64>
     /// The slices of the inbox that could not be owned.
     public var buckets: Set<Int>
     public var holders: [LockHolder]
 
+    enum CodingKeys: String, CodingKey {
+        case transactions, receipts
+        case receiptIDs = "receipt_ids"
+        case buckets, holders
+    }
+
     public init(
-        transactions: Set<TransactionID> = [], receipts: Int = 0, buckets: Set<Int> = [], holders: [LockHolder] = []
+        transactions: Set<TransactionID> = [], receipts: Int = 0, receiptIDs: Set<Int64> = [], buckets: Set<Int> = [],
+        holders: [LockHolder] = []
     ) {
         self.transactions = transactions
         self.receipts = receipts
+        self.receiptIDs = receiptIDs
         self.buckets = buckets
         self.holders = holders
     }
 
     public var isEmpty: Bool { transactions.isEmpty && receipts == 0 && buckets.isEmpty }
 
-    /// What and by whom, such as “other sessions' locks stood in the way of 3 receipts and 1 transaction
+    /// What and by whom, such as “other sessions' locks stood in the way of 2 receipts (17, 23) and 1 transaction
     /// (2000000847061981), held by session 4711 of iap_app since 2026-11-21T02:14:07Z”; `nil` if nothing was left out.
     public var text: String? {
         guard !isEmpty else { return nil }
         var parts: [String] = []
-        if receipts > 0 { parts.append(receipts == 1 ? "1 receipt" : "\(receipts) receipts") }
+        if receipts > 0 { parts.append(Self.counted(receipts, "receipt", receiptIDs.sorted().map(String.init))) }
         if !transactions.isEmpty {
-            let named = transactions.sorted().prefix(Self.named).map(\.text).joined(separator: ", ")
-            let more = transactions.count > Self.named ? ", …" : ""
-            let count = transactions.count == 1 ? "1 transaction" : "\(transactions.count) transactions"
-            parts.append("\(count) (\(named)\(more))")
+            parts.append(Self.counted(transactions.count, "transaction", transactions.sorted().map(\.text)))
         }
         if !buckets.isEmpty {
             parts.append(
@@ -74,6 +81,12 @@ public struct LeftOut: Hashable, Sendable, Codable {
         let by = holders.prefix(Self.named).map(\.description).joined(separator: ", ")
         return "other sessions' locks stood in the way of \(parts.joined(separator: " and "))"
             + (by.isEmpty ? "" : ", held by \(by)")
+    }
+
+    private static func counted(_ count: Int, _ what: String, _ ids: [String]) -> String {
+        let named = ids.prefix(Self.named)
+        return (count == 1 ? "1 \(what)" : "\(count) \(what)s")
+            + (named.isEmpty ? "" : " (\(named.joined(separator: ", "))\(count > named.count ? ", …" : ""))")
     }
 
     /// The most that are named; the rest are counted.

@@ -113,6 +113,8 @@ enum JSONReport {
     struct LeftOut: Encodable {
         let transactions: [String]
         let receipts: Int
+        /// Those that are known by their number.
+        let receiptIds: [Int64]
         let buckets: [Int]
         let heldBy: [String]
     }
@@ -248,7 +250,8 @@ extension JSONReport.LeftOut {
     fileprivate init(_ leftOut: LeftOut) {
         self.init(
             transactions: leftOut.transactions.sorted().map(\.text), receipts: leftOut.receipts,
-            buckets: leftOut.buckets.sorted(), heldBy: leftOut.holders.map(\.description))
+            receiptIds: leftOut.receiptIDs.sorted(), buckets: leftOut.buckets.sorted(),
+            heldBy: leftOut.holders.map(\.description))
     }
 }
 

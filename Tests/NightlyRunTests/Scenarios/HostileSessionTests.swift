@@ -267,6 +267,30 @@ import Testing
         }
     }
 
+    @Test func aReceiptThatAnotherSessionHasLockedIsNamedAndStaysDue() async throws {
+        try await withPlay { play in
+            let (bought, other) = (play.buy("1000000000005041"), play.buy("1000000000005042", account: "other"))
+            try await play.upload(play.receipt([bought]), for: bought)
+            try await play.upload(play.receipt([other], account: "other"), by: "other", for: other)
+            let session = try await play.database.connect()
+            try await session.execute("BEGIN")
+            let locked = try #require(
+                try await session.query(
+                    "SELECT receipt_id FROM iap.receipts ORDER BY receipt_id LIMIT 1 FOR UPDATE"
+                ).first?.decode("receipt_id", as: Int64.self))
+            let report = try await play.night(1).report
+            #expect(report.leftOut.receiptIDs == [locked] && report.leftOut.receipts == 1)
+            #expect(report.leftOut.holders.count == 1)
+            #expect(report.receipts.left == 1 && report.receipts.verified == 1)
+            guard case .endedEarly(let why) = report.outcome else { return #expect(Bool(false), "it is complete") }
+            #expect(why.contains("1 receipt (\(locked))"))
+            try await session.execute("ROLLBACK")
+            session.close()
+            #expect(try await play.night(2).report.outcome == .complete)
+            try await expectSound(play)
+        }
+    }
+
     @Test func aBucketThatAnotherSessionOwnsIsNotTriedAndSaidSo() async throws {
         try await withPlay { play in
             for number in 0..<12 {
