@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(58);
+SELECT plan(60);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -150,6 +150,19 @@ SELECT is(
 SELECT results_eq(
     $$SELECT details ->> 'user_id' FROM iap.events WHERE transaction_id = 'a9' ORDER BY event_id$$,
     $$VALUES ('anna'), ('ben')$$, 'each word of it is kept');
+
+-- Another session holds it, and does not end.
+CREATE OR REPLACE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE lock_not_available USING MESSAGE = 'canceling statement due to lock timeout';
+END
+$$;
+SELECT throws_ok(
+    $$SELECT iap.adopt('com.example.game', test.bought('a9'), 'anna', 'desk', 'x')$$, '55P03',
+    'canceling statement due to lock timeout', 'what is locked is not said to be excluded');
+SELECT results_eq(
+    $$SELECT place FROM iap.transactions WHERE transaction_id = 'a9'$$, $$VALUES ('white')$$, 'it is owed all the same');
 
 SELECT * FROM finish();
 ROLLBACK;
