@@ -15,7 +15,8 @@ SET citus.enable_ddl_propagation TO off;
 
 DO $$
 DECLARE
-    name text;
+    name   text;
+    beyond text;
 BEGIN
     FOREACH name IN ARRAY ARRAY[
         'iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_privacy', 'iap_import'
@@ -31,6 +32,24 @@ BEGIN
         THEN
             RAISE EXCEPTION 'role % may do more than it should', name USING
                 HINT = format('ALTER ROLE %I NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS', name);
+        END IF;
+        -- What another role may, it may as its member. Of the job's, doctor says it where that role owns the tables.
+        SELECT string_agg(quote_ident(other.rolname), ', ' ORDER BY other.rolname) INTO beyond
+        FROM pg_catalog.pg_roles AS other
+        WHERE other.rolname <> name AND pg_has_role(name::name, other.oid, 'MEMBER')
+            AND (
+                other.rolsuper OR other.rolcreatedb OR other.rolcreaterole OR other.rolreplication
+                OR other.rolbypassrls
+                OR other.rolname IN (
+                    'iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_privacy', 'iap_import',
+                    'pg_read_all_data', 'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files',
+                    'pg_execute_server_program')
+                OR (
+                    name <> 'iap_job'
+                    AND other.oid = (SELECT nspowner FROM pg_catalog.pg_namespace WHERE nspname = 'iap')));
+        IF beyond IS NOT NULL THEN
+            RAISE EXCEPTION 'role % may do more than it should', name USING
+                HINT = format('It is a member of %s: REVOKE %s FROM %I', beyond, beyond, name);
         END IF;
         EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
     END LOOP;

@@ -22,6 +22,34 @@ SELECT results_eq(
 SELECT is_empty(
     $$SELECT FROM pg_class JOIN pg_roles ON pg_roles.oid = relowner WHERE rolname LIKE 'iap\_%'$$, 'none owns a table');
 
+-- Nor is one made such a member: roles.sql grants nothing then.
+SET LOCAL citus.enable_ddl_propagation TO off;
+CREATE FUNCTION test.with_member(role name, member name) RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('GRANT %I TO %I', with_member.role, with_member.member);
+    EXECUTE (SELECT substring(text FROM 'DO [$][$].*?\n[$][$];') FROM test.files WHERE name = 'roles.sql');
+    RETURN 'granted';
+EXCEPTION
+    WHEN raise_exception THEN
+        RETURN SQLERRM;
+END
+$$;
+CREATE ROLE test_group;
+CREATE ROLE test_powerful SUPERUSER;
+GRANT test_powerful TO test_group;
+SELECT is(
+    test.with_member(role, member), format('role %s may do more than it should', member),
+    format('%s is no member of %s', member, role))
+FROM (
+    VALUES
+        ('pg_read_all_data', 'iap_finance'), ('pg_execute_server_program', 'iap_job'), ('iap_support', 'iap_app'),
+        (current_user, 'iap_privacy'), ('test_group', 'iap_import')) AS made (role, member);
+REVOKE test_powerful FROM test_group;
+SELECT is(test.with_member('test_group', 'iap_app'), 'granted', 'but of a group that may no more');
+REVOKE test_group FROM iap_app;
+SET LOCAL citus.enable_ddl_propagation TO on;
+
 -- Nothing is for everyone.
 SELECT is_empty(
     $$SELECT oid::regprocedure FROM pg_proc

@@ -57,7 +57,7 @@ set_up() {
         [ "$servers" != citus-cluster ] || sql -o /dev/null -d "$1" -f - <"$root/sql/citus.sql"
     done
     for file in "$root"/Tests/SQL/setup/*.sql; do
-        sql -1 -d "$1" -v citus="$(cat "$root/sql/citus.sql")" -f - <"$file"
+        sql -1 -d "$1" -v citus="$(cat "$root/sql/citus.sql")" -v roles="$(cat "$root/sql/roles.sql")" -f - <"$file"
     done
 }
 # A database for one test.

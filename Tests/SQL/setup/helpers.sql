@@ -3,9 +3,9 @@
 CREATE EXTENSION pgtap;
 CREATE SCHEMA test;
 
--- sql/citus.sql, for the tests of the key layout.
+-- sql/citus.sql, for the tests of the key layout, and sql/roles.sql, for those of what it refuses.
 CREATE TABLE test.files (name text PRIMARY KEY, text text NOT NULL);
-INSERT INTO test.files VALUES ('citus.sql', :'citus');
+INSERT INTO test.files VALUES ('citus.sql', :'citus'), ('roles.sql', :'roles');
 
 -- The table and the column by which citus.sql distributes it; NULL for a reference table.
 CREATE VIEW test.distribution AS
