@@ -134,6 +134,7 @@ struct Stage: Sendable {
         let findings = { (night: Snapshot) in
             try night.keeping(["white", "black", "report's cases"]).leavingOut(boughtAfter: Theatre.now)
                 .leavingOut(deliveredRefundedAfter: Theatre.now - Theatre.day).leavingOutTermsOfDeliveries()
+                .leavingOutReceiptsOfCases()
         }
         try findings(try await snapshot(ofNights: true)).expectSame(as: try findings(theatre.undisturbedLater))
     }
