@@ -217,10 +217,45 @@ SELECT is(
         $$INSERT INTO audit.erasures SELECT event_id, event_id, audit.digest(events), audit.digest(events)
         FROM iap.events WHERE kind = 'one'$$, 'SELECT count(*)::text FROM audit.wrong_erasures()'), '{1}',
     'an erasure that no event tells of');
+-- Who knows all of these functions rewrites what the chain covers, and says that it was an erasure.
+CREATE FUNCTION test.rewrite(number bigint) RETURNS void
+LANGUAGE plpgsql SET timezone = 'UTC' AS $$
+DECLARE
+    erasure bigint := (SELECT min(event_id) FROM iap.events WHERE kind = 'erased');
+    before  bytea := (SELECT audit.digest(e) FROM iap.events AS e WHERE event_id = number);
+BEGIN
+    UPDATE iap.events SET actor = 'mallory' WHERE event_id = number;
+    UPDATE iap.events AS e SET seal = audit.seal(e) WHERE event_id = number;
+    INSERT INTO audit.erasures
+    SELECT number, erasure, before, audit.digest(e) FROM iap.events AS e WHERE event_id = number;
+END
+$$;
+SELECT event_id AS one FROM iap.events WHERE kind = 'one' \gset
+SELECT is(
+    test.after(
+        format('SELECT test.rewrite(%s)', :one),
+        format('SELECT count(*)::text FROM audit.wrong_erasures() AS number WHERE number = %s', :one)),
+    '{1}', 'a change that is passed off as an erasure');
 SELECT test.breaks($$UPDATE audit.erasures SET digest = left_as WHERE number = (
     SELECT move_id FROM iap.moves WHERE transaction_id = '1')$$, '{run 1}', 'or that says something else was there');
 SELECT test.breaks($$DELETE FROM audit.erasures WHERE number = (
     SELECT move_id FROM iap.moves WHERE transaction_id = '1')$$, '{run 1}', 'or that is not told of');
+
+-- What one erasure left another may change: each event tells of its own.
+INSERT INTO iap.events (kind, actor, details) VALUES ('two users', 'dan', '["zoe", "yan"]');
+UPDATE iap.events AS e SET seal = audit.seal(e) WHERE kind = 'two users';
+SELECT test.totals(21);
+SELECT iap.erase_user('zoe', 'dan'), iap.erase_user('yan', 'dan');
+SELECT is(
+    (SELECT count(*) FROM audit.erasures JOIN iap.events ON events.event_id = number WHERE kind = 'two users'),
+    2::bigint, 'an event from which two users were erased');
+SELECT is_empty('SELECT audit.wrong_erasures()', 'is what the later one left');
+SELECT is_empty('SELECT audit.broken_links()', 'and the chain keeps what stood there first');
+SELECT is_empty('SELECT * FROM test.misfits', 'and it fits its seal');
+SELECT is(
+    test.after(
+        $$DELETE FROM audit.erasures WHERE event_id = (SELECT max(event_id) FROM iap.events WHERE kind = 'erased')$$,
+        'SELECT count(*)::text FROM audit.wrong_erasures()'), '{1}', 'what the later one did is told of');
 
 -- The digests hold all of a row.
 CREATE FUNCTION test.another(value jsonb, type text) RETURNS jsonb

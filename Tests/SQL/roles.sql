@@ -220,8 +220,9 @@ SELECT results_eq(
     WHERE pronamespace = 'audit'::regnamespace AND grantee <> proowner GROUP BY 1, 2 ORDER BY 1, 2$$,
     $$VALUES
         ('iap_import', 'receipt_seal', 1::bigint), ('iap_import', 'seal', 3),
-        ('iap_job', 'block', 1), ('iap_job', 'broken_links', 1), ('iap_job', 'digest', 2), ('iap_job', 'first_link', 1),
-        ('iap_job', 'receipt_seal', 1), ('iap_job', 'seal', 5), ('iap_job', 'wrong_erasures', 1)$$,
+        ('iap_job', 'block', 1), ('iap_job', 'broken_links', 1), ('iap_job', 'digest', 2), ('iap_job', 'erased_by', 1),
+        ('iap_job', 'first_link', 1), ('iap_job', 'receipt_seal', 1), ('iap_job', 'seal', 5),
+        ('iap_job', 'wrong_erasures', 1)$$,
     'and those that seal, and look at the chain');
 
 -- As they meet it.

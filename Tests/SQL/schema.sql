@@ -419,6 +419,23 @@ $$;
 
 COMMENT ON FUNCTION audit.digest(m iap.moves) IS 'The SHA-256 of all that a move says.';
 
+CREATE FUNCTION audit.erased_by(erasure bigint) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT encode(
+        sha256(convert_to(
+            coalesce(
+                string_agg(
+                    concat_ws(' ', number, encode(digest, 'hex'), encode(left_as, 'hex')), E'\n' ORDER BY number),
+                ''),
+            'UTF8')),
+        'hex')
+    FROM audit.erasures
+    WHERE event_id = erasure
+$$;
+
+COMMENT ON FUNCTION audit.erased_by(erasure bigint) IS 'The digest of what an erasure changed in moves and events. Its event says it, and the chain covers that: so nobody passes off another change as an erasure.';
+
 CREATE FUNCTION audit.first_link() RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -558,17 +575,28 @@ CREATE FUNCTION audit.wrong_erasures() RETURNS SETOF bigint
     SET "TimeZone" TO 'UTC'
     SET "DateStyle" TO 'ISO, YMD'
     AS $$
-    SELECT erasures.number
-    FROM audit.erasures
-    LEFT JOIN iap.moves ON moves.move_id = erasures.number
-    LEFT JOIN iap.events ON events.event_id = erasures.number
-    LEFT JOIN iap.events AS erasure ON erasure.event_id = erasures.event_id AND erasure.kind = 'erased'
-    WHERE erasure.event_id IS NULL
-        OR erasures.left_as IS DISTINCT FROM
-            CASE WHEN moves.move_id IS NOT NULL THEN audit.digest(moves) ELSE audit.digest(events) END
+    WITH told AS MATERIALIZED (
+        SELECT event_id
+        FROM iap.events
+        WHERE kind = 'erased' AND details ->> 'erasures' = audit.erased_by(event_id)
+    )
+    SELECT DISTINCT erased.number
+    FROM (
+        SELECT *, lead(digest) OVER (PARTITION BY number ORDER BY event_id) AS found_later
+        FROM audit.erasures
+    ) AS erased
+    LEFT JOIN iap.moves ON moves.move_id = erased.number
+    LEFT JOIN iap.events ON events.event_id = erased.number
+    LEFT JOIN told ON told.event_id = erased.event_id
+    WHERE told.event_id IS NULL
+        OR erased.left_as IS DISTINCT FROM CASE
+            WHEN erased.found_later IS NOT NULL THEN erased.found_later
+            WHEN moves.move_id IS NOT NULL THEN audit.digest(moves)
+            ELSE audit.digest(events)
+        END
 $$;
 
-COMMENT ON FUNCTION audit.wrong_erasures() IS 'The moves and events that are not what an erasure left, or of whose erasure no event tells.';
+COMMENT ON FUNCTION audit.wrong_erasures() IS 'The moves and events that are not what an erasure left, or of whose erasure no event tells, or tells otherwise.';
 
 CREATE FUNCTION finance.ageing(age_days integer) RETURNS text
     LANGUAGE sql IMMUTABLE
@@ -2336,7 +2364,8 @@ BEGIN
             )
             INSERT INTO audit.erasures (number, event_id, digest, left_as)
             SELECT number, $4, digest, left_as FROM changed WHERE fits
-            ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as
+            -- An erasure may have to look twice.
+            ON CONFLICT (number, event_id) DO UPDATE SET left_as = EXCLUDED.left_as
             $erase$, log, number)
         USING erase_from_trail.user_id, needle, pseudonym, erasure, is_login;
         GET DIAGNOSTICS rows = ROW_COUNT;
@@ -2395,7 +2424,7 @@ DECLARE
     waiting   bigint;
     rows      jsonb;
     later     jsonb;
-    erasure   bigint := nextval('iap.trail');
+    erasure   bigint;
     details   jsonb;
 BEGIN
     PERFORM iap.limit_idleness();
@@ -2413,6 +2442,8 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'open', 'open', open, 'waiting', waiting);
     END IF;
 
+    -- Drawn under the lock, so that the later of two erasures has the greater number.
+    erasure := nextval('iap.trail');
     rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
     IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
         RETURN jsonb_build_object('outcome', 'unknown');
@@ -2424,7 +2455,8 @@ BEGIN
         FROM jsonb_each_text(rows) AS first;
     END LOOP;
     details := jsonb_build_object(
-        'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user);
+        'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user,
+        'erasures', audit.erased_by(erasure));
     INSERT INTO iap.events
     SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
     FROM (
@@ -6950,7 +6982,15 @@ CREATE TABLE audit.erasures (
     left_as bytea NOT NULL
 );
 
-COMMENT ON TABLE audit.erasures IS 'The moves and events from which a person''s data was erased: the chain keeps what it covered.';
+COMMENT ON TABLE audit.erasures IS 'The moves and events from which persons'' data were erased: the chain keeps what it covered, and the event of each erasure what it left.';
+
+CREATE VIEW audit.covered AS
+ SELECT DISTINCT ON (erasures.number) erasures.number,
+    erasures.digest
+   FROM audit.erasures
+  ORDER BY erasures.number, erasures.event_id;
+
+COMMENT ON VIEW audit.covered IS 'The digests of moves and events as they stood before the first erasure from them, which is what the chain covers.';
 
 CREATE TABLE audit.links (
     "position" bigint NOT NULL,
@@ -7097,14 +7137,14 @@ CREATE VIEW audit.trail AS
    FROM iap.entries
 UNION ALL
  SELECT moves.move_id AS number,
-    COALESCE(erasures.digest, audit.digest(moves.*)) AS told
+    COALESCE(covered.digest, audit.digest(moves.*)) AS told
    FROM (iap.moves
-     LEFT JOIN audit.erasures ON ((erasures.number = moves.move_id)))
+     LEFT JOIN audit.covered ON ((covered.number = moves.move_id)))
 UNION ALL
  SELECT events.event_id AS number,
-    COALESCE(erasures.digest, audit.digest(events.*)) AS told
+    COALESCE(covered.digest, audit.digest(events.*)) AS told
    FROM (iap.events
-     LEFT JOIN audit.erasures ON ((erasures.number = events.event_id)));
+     LEFT JOIN audit.covered ON ((covered.number = events.event_id)));
 
 COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
 
@@ -9020,7 +9060,7 @@ CREATE TABLE iap.unusual_prices (
 COMMENT ON TABLE iap.unusual_prices IS 'Purchases that were paid in another currency than is usual for their product and storefront, or at less than half of the usual price.';
 
 ALTER TABLE ONLY audit.erasures
-    ADD CONSTRAINT erasures_pkey PRIMARY KEY (number);
+    ADD CONSTRAINT erasures_pkey PRIMARY KEY (number, event_id);
 
 ALTER TABLE ONLY audit.frontier
     ADD CONSTRAINT frontier_pkey PRIMARY KEY (is_only);
@@ -9141,6 +9181,8 @@ ALTER TABLE ONLY iap.transactions
 
 ALTER TABLE ONLY iap.unusual_prices
     ADD CONSTRAINT unusual_prices_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+CREATE INDEX erasures_by_event ON audit.erasures USING btree (event_id);
 
 CREATE INDEX account_tokens_by_user ON iap.account_tokens USING btree (user_id);
 
@@ -9279,6 +9321,8 @@ REVOKE ALL ON FUNCTION audit.broken_links() FROM PUBLIC;
 REVOKE ALL ON FUNCTION audit.digest(e iap.events) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.digest(m iap.moves) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.erased_by(erasure bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.first_link() FROM PUBLIC;
 

@@ -33,14 +33,18 @@ COMMENT ON COLUMN audit.links.entries IS 'How many entries, moves and events it 
 COMMENT ON COLUMN audit.links.link IS 'The SHA-256 of the link before and of the digests of what it covers.';
 
 CREATE TABLE audit.erasures (
-    number   bigint PRIMARY KEY,
+    number   bigint NOT NULL,
     -- The event that tells of the erasure, and the digests of what stood there, and of what is left.
     event_id bigint NOT NULL,
     digest   bytea NOT NULL,
-    left_as  bytea NOT NULL
+    left_as  bytea NOT NULL,
+    PRIMARY KEY (number, event_id)
 );
+
+CREATE INDEX erasures_by_event ON audit.erasures (event_id);
 COMMENT ON TABLE audit.erasures IS
-    'The moves and events from which a person''s data was erased: the chain keeps what it covered.';
+    'The moves and events from which persons'' data were erased: the chain keeps what it covered, and the event of '
+    'each erasure what it left.';
 
 CREATE VIEW iap.closings AS
 SELECT

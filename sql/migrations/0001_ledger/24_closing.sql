@@ -104,6 +104,13 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION audit.digest(iap.events) IS 'The SHA-256 of all that an event says.';
 
+CREATE VIEW audit.covered AS
+SELECT DISTINCT ON (number) number, digest
+FROM audit.erasures
+ORDER BY number, event_id;
+COMMENT ON VIEW audit.covered IS
+    'The digests of moves and events as they stood before the first erasure from them, which is what the chain covers.';
+
 CREATE VIEW audit.trail AS
 SELECT
     number,
@@ -115,13 +122,13 @@ SELECT
         'UTF8') AS told
 FROM iap.entries
 UNION ALL
-SELECT move_id, coalesce(erasures.digest, audit.digest(moves))
+SELECT move_id, coalesce(covered.digest, audit.digest(moves))
 FROM iap.moves
-LEFT JOIN audit.erasures ON erasures.number = moves.move_id
+LEFT JOIN audit.covered ON covered.number = moves.move_id
 UNION ALL
-SELECT events.event_id, coalesce(erasures.digest, audit.digest(events))
+SELECT event_id, coalesce(covered.digest, audit.digest(events))
 FROM iap.events
-LEFT JOIN audit.erasures ON erasures.number = events.event_id;
+LEFT JOIN audit.covered ON covered.number = events.event_id;
 COMMENT ON VIEW audit.trail IS
     'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the '
     'others.';

@@ -171,7 +171,8 @@ BEGIN
             )
             INSERT INTO audit.erasures (number, event_id, digest, left_as)
             SELECT number, $4, digest, left_as FROM changed WHERE fits
-            ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as
+            -- An erasure may have to look twice.
+            ON CONFLICT (number, event_id) DO UPDATE SET left_as = EXCLUDED.left_as
             $erase$, log, number)
         USING erase_from_trail.user_id, needle, pseudonym, erasure, is_login;
         GET DIAGNOSTICS rows = ROW_COUNT;
@@ -192,19 +193,47 @@ COMMENT ON FUNCTION iap.erase_from_trail IS
     'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it. What a '
     'login of that name did stays told as the login''s.';
 
+CREATE FUNCTION audit.erased_by(erasure bigint) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT encode(
+        sha256(convert_to(
+            coalesce(
+                string_agg(
+                    concat_ws(' ', number, encode(digest, 'hex'), encode(left_as, 'hex')), E'\n' ORDER BY number),
+                ''),
+            'UTF8')),
+        'hex')
+    FROM audit.erasures
+    WHERE event_id = erasure
+$$;
+COMMENT ON FUNCTION audit.erased_by IS
+    'The digest of what an erasure changed in moves and events. Its event says it, and the chain covers that: so '
+    'nobody passes off another change as an erasure.';
+
 CREATE FUNCTION audit.wrong_erasures() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
-    SELECT erasures.number
-    FROM audit.erasures
-    LEFT JOIN iap.moves ON moves.move_id = erasures.number
-    LEFT JOIN iap.events ON events.event_id = erasures.number
-    LEFT JOIN iap.events AS erasure ON erasure.event_id = erasures.event_id AND erasure.kind = 'erased'
-    WHERE erasure.event_id IS NULL
-        OR erasures.left_as IS DISTINCT FROM
-            CASE WHEN moves.move_id IS NOT NULL THEN audit.digest(moves) ELSE audit.digest(events) END
+    WITH told AS MATERIALIZED (
+        SELECT event_id
+        FROM iap.events
+        WHERE kind = 'erased' AND details ->> 'erasures' = audit.erased_by(event_id)
+    )
+    SELECT DISTINCT erased.number
+    FROM (
+        SELECT *, lead(digest) OVER (PARTITION BY number ORDER BY event_id) AS found_later
+        FROM audit.erasures
+    ) AS erased
+    LEFT JOIN iap.moves ON moves.move_id = erased.number
+    LEFT JOIN iap.events ON events.event_id = erased.number
+    LEFT JOIN told ON told.event_id = erased.event_id
+    WHERE told.event_id IS NULL
+        OR erased.left_as IS DISTINCT FROM CASE
+            WHEN erased.found_later IS NOT NULL THEN erased.found_later
+            WHEN moves.move_id IS NOT NULL THEN audit.digest(moves)
+            ELSE audit.digest(events)
+        END
 $$;
 COMMENT ON FUNCTION audit.wrong_erasures IS
-    'The moves and events that are not what an erasure left, or of whose erasure no event tells.';
+    'The moves and events that are not what an erasure left, or of whose erasure no event tells, or tells otherwise.';
 
 CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
 LANGUAGE plpgsql AS $$
@@ -300,7 +329,7 @@ DECLARE
     waiting   bigint;
     rows      jsonb;
     later     jsonb;
-    erasure   bigint := nextval('iap.trail');
+    erasure   bigint;
     details   jsonb;
 BEGIN
     PERFORM iap.limit_idleness();
@@ -318,6 +347,8 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'open', 'open', open, 'waiting', waiting);
     END IF;
 
+    -- Drawn under the lock, so that the later of two erasures has the greater number.
+    erasure := nextval('iap.trail');
     rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
     IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
         RETURN jsonb_build_object('outcome', 'unknown');
@@ -329,7 +360,8 @@ BEGIN
         FROM jsonb_each_text(rows) AS first;
     END LOOP;
     details := jsonb_build_object(
-        'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user);
+        'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user,
+        'erasures', audit.erased_by(erasure));
     INSERT INTO iap.events
     SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
     FROM (
