@@ -193,6 +193,14 @@ SELECT results_eq(
     $$VALUES ('m8' COLLATE "C", 'excluded', true), ('m9', 'black', false)$$,
     'what was delivered under the id that it was restored under was sold once, under the original');
 
+-- And a period of a subscription once, also where the id that stands for it is not the original's.
+SELECT test.hear_period('p1', 'p1', 'line-1', -70), test.hear_period('p2', 'p1', 'line-1', -70), test.claim('p2'),
+    test.hear_period('p3', 'p1', 'line-2', -40);
+SELECT results_eq(
+    $$SELECT transaction_id, place, is_sold FROM finance.purchases WHERE product_id = 'pass' ORDER BY 1$$,
+    $$VALUES ('p1' COLLATE "C", 'excluded', false), ('p2', 'black', true), ('p3', 'white', true)$$,
+    'a first period that was delivered under the id that it was restored under was sold once');
+
 -- Nor was what was delivered for a purchase in another app.
 SELECT test.bought('f1', '2026-09-11 12:00+00', 'USA'), test.claim('f1'),
     test.hear(test.heard('f1', exclusion => 'foreign_bundle', purchased_at => '2026-09-11 12:00+00'));

@@ -7858,7 +7858,11 @@ CREATE VIEW iap.purchases AS
     transactions.refunded_at,
     transactions.entry_id,
     transactions.first_seen_at,
-    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND (COALESCE(transactions.found_bundle_id, transactions.bundle_id) = transactions.bundle_id) AND ((transactions.transaction_id = transactions.original_transaction_id) OR ((COALESCE(iap.type_by(transactions.product_type, transactions.source, products.type), ''::text) <> 'non_consumable'::text) AND (transactions.reason IS DISTINCT FROM 'restored'::text)))) AS is_sold,
+    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND (COALESCE(transactions.found_bundle_id, transactions.bundle_id) = transactions.bundle_id) AND
+        CASE
+            WHEN (iap.type_by(transactions.product_type, transactions.source, products.type) = 'non_consumable'::text) THEN (transactions.transaction_id = transactions.original_transaction_id)
+            ELSE (transactions.reason IS DISTINCT FROM 'restored'::text)
+        END) AS is_sold,
     ((transactions.refunded_at IS NOT NULL) AND ((transactions.refund_run_id IS NOT NULL) OR (transactions.reason IS DISTINCT FROM 'refunded'::text))) AS is_refunded
    FROM (iap.transactions
      LEFT JOIN iap.products USING (bundle_id, product_id))

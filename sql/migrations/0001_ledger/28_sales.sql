@@ -53,12 +53,13 @@ SELECT
     coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity')
         -- Delivered before anybody knew that it is of another app.
         AND coalesce(found_bundle_id, bundle_id) = bundle_id
-        -- A restored purchase was sold when it was first made, under whatever id it was delivered.
-        AND (
-            transaction_id = original_transaction_id
-            OR (
-                coalesce(iap.type_by(product_type, source, products.type), '') <> 'non_consumable'
-                AND reason IS DISTINCT FROM 'restored')) AS is_sold,
+        -- A restored purchase was sold when it was first made, under whatever id it was delivered; a restored period of
+        -- a subscription is counted under the id that stands for it, be the other one the original's.
+        AND CASE
+            WHEN iap.type_by(product_type, source, products.type) = 'non_consumable'
+            THEN transaction_id = original_transaction_id
+            ELSE reason IS DISTINCT FROM 'restored'
+        END AS is_sold,
     -- Of what the support desk alone says, Apple's report never tells.
     refunded_at IS NOT NULL AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded') AS is_refunded
 FROM iap.transactions
