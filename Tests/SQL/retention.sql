@@ -175,7 +175,7 @@ SELECT is(
     (SELECT answer -> 'rows' FROM test.answer),
     '{
         "cases": 3, "trail": 3, "claims": 3, "orders": 1, "receipts": 3, "sightings": 2, "transactions": 4,
-        "entitlements": 0, "account_tokens": 0, "redeliveries": 0
+        "entitlements": 0, "account_tokens": 0, "redeliveries": 0, "refused_rows": 0
     }',
     'with the rows that were changed');
 SELECT is_empty($$SELECT test.naming('carl')$$, 'no row names the user');
@@ -273,6 +273,14 @@ SELECT is_empty(
         AS word$$, 'no row names them, nor their tokens');
 SELECT is(test.claim(id, 'mallory'), 'wrong_user', 'nobody else has a claim to ' || id)
 FROM unnest(ARRAY['t1', 'u1']) AS id;
+
+-- A source's row whose id could not be read was kept with all its numbers, one of which is the user's.
+INSERT INTO iap.refused_rows (source, row_id, numbers, reason, what, refused_at)
+VALUES ('delivered', 'export.csv:7', '{471100, 1000000123456789}', 'bad_value', 'no id', now());
+SELECT is(test.erase('471100') -> 'rows' -> 'refused_rows', '1', 'a user whom a refused row names');
+SELECT results_eq(
+    'SELECT numbers FROM iap.refused_rows', $$VALUES ('{1000000123456789}'::text[] COLLATE "C")$$,
+    'what may be a delivery''s id stays');
 
 -- What may be another's as well is not kept from them by that.
 SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-v', 'vera', 'gems')$$);

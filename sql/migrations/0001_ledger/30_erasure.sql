@@ -311,6 +311,12 @@ BEGIN
     counts := counts || jsonb_build_object('cases', rows);
     counts := counts || jsonb_build_object(
         'redeliveries', iap.erase_from_redeliveries(replace_user.user_id, pseudonym));
+    -- Of a source's row without an id all numbers are kept, and one may be the user.
+    UPDATE iap.refused_rows
+    SET numbers = array_remove(numbers, replace_user.user_id COLLATE "C")
+    WHERE numbers @> ARRAY[replace_user.user_id COLLATE "C"];
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('refused_rows', rows);
     RETURN counts || jsonb_build_object(
         'trail', iap.erase_from_trail(replace_user.user_id, pseudonym, erasure));
 END
