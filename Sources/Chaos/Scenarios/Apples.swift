@@ -16,13 +16,13 @@ enum Apples {
                 try await stage.theatre.withStore(outageAfter: answered) { _, addresses in
                     try await stage.run(stage.job(asking: addresses), expecting: [75])
                 }
-                try await stage.finishAndCompare()
+                try await stage.finishWithAppleAndCompare()
             },
             Scenario("outage-all-night", "Apple down from the start, then a run") { stage, _ in
                 try await stage.theatre.withStore(outageAfter: 0) { _, addresses in
                     try await stage.run(stage.job(asking: addresses), expecting: Self.withoutApple)
                 }
-                try await stage.finishAndCompare()
+                try await stage.finishWithAppleAndCompare()
             },
             Scenario("429-storm", "one of twelve of Apple's answers is 429") { stage, _ in
                 let faults = try Faults([.rateLimited: 0.08])
@@ -76,7 +76,7 @@ enum Apples {
                     job.store = base
                     try await stage.run(job, expecting: Self.withoutApple)
                 }
-                try await stage.finishAndCompare()
+                try await stage.finishWithAppleAndCompare()
             },
             Scenario("apples-clock", "Apple's clock a day behind, or a day ahead, then the next nights", points: 2) {
                 stage, point in
