@@ -82,6 +82,17 @@ public struct AnswerBatch: Sendable {
     /// How many questions it tells of.
     public var count: Int { answered + unansweredCustomers.count + unansweredDeliveries.count }
 
+    /// What the batch tells of these transactions, with the customers who bought them.
+    public func holding(_ ids: [TransactionID]) -> AnswerBatch {
+        let ids = Set(ids)
+        var batch = AnswerBatch(runID: runID, now: now, interval: interval)
+        batch.customers = customers.filter { !$0.transactionIDs.isDisjoint(with: ids) }
+        batch.deliveries = deliveries.filter { ids.contains($0.transactionID) }
+        let held = batch.customers.reduce(into: ids) { $0.formUnion($1.transactionIDs) }
+        batch.purchases = purchases.filter { held.contains($0.transaction.key.id) }
+        return batch
+    }
+
     /// Each question as a batch of its own.
     public var oneByOne: [AnswerBatch] {
         func one(_ ids: Set<TransactionID>, _ answer: (inout AnswerBatch) -> Void) -> AnswerBatch {

@@ -137,8 +137,10 @@ struct Asking {
     private func take(_ batch: AnswerBatch, of app: App) async throws(LedgerError) -> AskingTotals {
         guard batch.count > 0 else { return AskingTotals() }
         do {
-            return try await retryingConflicts(for: settings.conflictPatience) { () async throws(LedgerError) in
+            return try await settings.takeShared { () async throws(LedgerError) in
                 try await session.take(batch, of: app.bundleID, in: app.environment)
+            } again: { locked async throws(LedgerError) in
+                try await session.take(batch.holding(locked), of: app.bundleID, in: app.environment)
             }
         } catch {
             guard case .unfit(let why) = error else { throw error }

@@ -117,9 +117,11 @@ struct Hearing {
     }
 
     private func take(_ batch: NoticeBatch, of app: App) async throws(LedgerError) -> NoticeTotals {
-        try await retryingConflicts(for: settings.conflictPatience) { () async throws(LedgerError) in
+        let take = { () async throws(LedgerError) in
             try await session.take(batch, of: app.bundleID, in: app.environment)
         }
+        // A notice that is there already changes nothing.
+        return try await settings.takeShared(take) { _ async throws(LedgerError) in try await take() }
     }
 
     /// `nil` if it is about no transaction, or about one of an environment in which the app does not sell.

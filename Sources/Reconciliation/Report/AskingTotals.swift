@@ -21,4 +21,10 @@ public struct AskingTotals: Hashable, Sendable, Codable {
         a.unanswered += b.unanswered
         a.locked += b.locked
     }
+
+    /// Adds what was taken a second time, because it had been locked: it was asked about once.
+    public mutating func add(takenAgain again: AskingTotals) {
+        unknown += again.unknown
+        locked = again.locked
+    }
 }

@@ -17,4 +17,11 @@ public struct NoticeTotals: Hashable, Sendable, Codable {
         a.unknown += b.unknown
         a.locked += b.locked
     }
+
+    /// Adds what was taken a second time, because it had been locked.
+    public mutating func add(takenAgain again: NoticeTotals) {
+        fresh += again.fresh
+        unknown += again.unknown
+        locked = again.locked
+    }
 }
