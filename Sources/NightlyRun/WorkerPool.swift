@@ -19,9 +19,11 @@ struct WorkerPool {
         var remaining = buckets
         var losses = 0
         var backoff = DatabaseBackoff(within: min(Self.courtesy, night.settings.patience), pause: 0.2...0.2)
-        while !remaining.isEmpty, !night.isEnding {
-            let before = night.receipts.left
+        while !night.isEnding {
+            // Also where nothing is due any more: then another run has done what a pass before left out.
             night.offer(remaining)
+            guard !remaining.isEmpty else { return }
+            let before = night.receipts.left
             if night.isDryRun {
                 // The batch's receipts stay due, so there is only one pass.
                 var recorded = 0
