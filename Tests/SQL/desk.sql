@@ -162,7 +162,8 @@ SELECT throws_ok(
     $$SELECT iap.adopt('com.example.game', test.bought('a9'), 'anna', 'desk', 'x')$$, '55P03',
     'canceling statement due to lock timeout', 'what is locked is not said to be excluded');
 SELECT results_eq(
-    $$SELECT place FROM iap.transactions WHERE transaction_id = 'a9'$$, $$VALUES ('white')$$, 'it is owed all the same');
+    $$SELECT place FROM iap.transactions WHERE transaction_id = 'a9'$$, $$VALUES ('white')$$,
+    'it is owed all the same');
 
 SELECT * FROM finish();
 ROLLBACK;
