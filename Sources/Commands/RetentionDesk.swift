@@ -21,11 +21,19 @@ public struct RetentionDesk: Sendable {
         isDryRun: Bool, asOf: AsOf = .clock, stop: StopSignal
     ) async throws(JobError) -> Purged {
         let now = try await present(asOf)
-        return try await connected { session async throws(LedgerError) in
+        return try await withLedger(settings.ledger, explained: Self.explained(purging:)) {
+            session async throws(LedgerError) in
             if isDryRun { return try await session.countPurgeable(settings.retention, now: now) }
-            let purged = try await Purger(
-                session: session, retention: settings.retention, now: now, stop: stop
-            ).purge()
+            var purged = Purged()
+            do throws(LedgerError) {
+                try await Purger(
+                    session: session, retention: settings.retention, now: now, stop: stop
+                ).purge(into: &purged)
+            } catch {
+                // What was committed before is gone, and the trail counts it wherever the session can still write.
+                if purged.total > 0 { try? await session.notePurge(purged, runID: nil, now: now) }
+                throw error
+            }
             if purged.total > 0 { try await session.notePurge(purged, runID: nil, now: now) }
             return purged
         }
@@ -45,6 +53,12 @@ public struct RetentionDesk: Sendable {
         // A purge does not depend on the moments that runs were as of.
         time.latest = nil
         return try Present(asOf, time).moment
+    }
+
+    /// A purge is committed batch by batch: a lock stops it in the middle.
+    private static func explained(purging error: LedgerError) -> JobError {
+        guard case .conflict(let text) = error else { return JobError(error, workingAs: .job) }
+        return .interrupted("\(text.sentence) What was purged before is gone; purge again to take the rest.")
     }
 
     private static func explained(_ error: LedgerError, workingAs role: LoginRole) -> JobError {

@@ -19,10 +19,11 @@ enum IAPReconcile {
             let invocation = try Invocation(arguments: arguments)
             let code = try await perform(invocation)
             guard let unwritten = StandardOutput.failure else { return code }
-            let failure = tell(unwritten, of: arguments)
-            return code == .done && invocation.command.isResultPrinted ? failure : code
+            let ending = code == .done && invocation.command.isResultPrinted ? unwritten.exitCode : code
+            return tell(Failure(unwritten), of: arguments, endingWith: ending)
         } catch {
-            return tell(error, of: arguments)
+            let failure = Failure(error)
+            return tell(failure, of: arguments, endingWith: failure.code)
         }
     }
 
@@ -36,19 +37,18 @@ enum IAPReconcile {
         }
     }
 
-    private static func tell(_ error: any Error, of arguments: [String]) -> ExitCode {
-        let failure = Failure(error)
-        StandardError.write(line(failure, of: arguments))
-        return failure.code
+    private static func tell(_ failure: Failure, of arguments: [String], endingWith code: ExitCode) -> ExitCode {
+        StandardError.write(line(failure, of: arguments, endingWith: code))
+        return code
     }
 
     /// The failure in the format of the log, which even an invalid command line may name.
-    private static func line(_ failure: Failure, of arguments: [String]) -> String {
+    private static func line(_ failure: Failure, of arguments: [String], endingWith code: ExitCode) -> String {
         let format = zip(arguments, arguments.dropFirst() + [""]).contains {
             $0.0 == "--log-format=json" || ($0.0 == "--log-format" && $0.1 == "json")
         }
         guard format else { return "iap-reconcile: \(Printable.lines(failure.message))\n" }
-        let entry = LogEntry(.error, failure.message, fields: ["exit_code": "\(failure.code.rawValue)"])
+        let entry = LogEntry(.error, failure.message, fields: ["exit_code": "\(code.rawValue)"])
         return LogLine(entry, at: Date()).text(as: .json, isColoured: false) + "\n"
     }
 

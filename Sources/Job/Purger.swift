@@ -27,70 +27,66 @@ package struct Purger {
     private static let day: TimeInterval = 86_400
 
     /// Purges until nothing is left that may go, or the stop is asked for.
-    package func purge() async throws(LedgerError) -> Purged {
-        var purged = try await purgeReceipts(most: .max)
+    ///
+    /// - Parameter purged: counts what is gone, each batch once it is committed: after an error, too.
+    package func purge(into purged: inout Purged) async throws(LedgerError) {
+        try await purgeReceipts(most: .max, into: &purged)
         if let oldest = try await session.oldestPurgeableOrder(retention, now: now) {
-            purged.orders = try await purgeOrders(from: oldest, most: .max)
+            try await purgeOrders(from: oldest, most: .max, into: &purged)
         }
-        purged.notices = try await purgeRefusedNotices(most: .max)
-        return purged
+        try await purgeRefusedNotices(most: .max, into: &purged)
     }
 
     /// Purges what a night has time for.
-    package func purgeOfANight() async throws(LedgerError) -> Purged {
-        var purged = try await purgeReceipts(most: Self.mostInANight)
+    ///
+    /// - Parameter purged: counts as for `purge(into:)`.
+    package func purgeOfANight(into purged: inout Purged) async throws(LedgerError) {
+        try await purgeReceipts(most: Self.mostInANight, into: &purged)
         if let kept = retention.orders {
             let first = now - kept - Double(Self.daysOfOrders) * Self.day
-            purged.orders = try await purgeOrders(from: first, most: Self.mostInANight)
+            try await purgeOrders(from: first, most: Self.mostInANight, into: &purged)
         }
-        purged.notices = try await purgeRefusedNotices(most: Self.mostInANight)
-        return purged
+        try await purgeRefusedNotices(most: Self.mostInANight, into: &purged)
     }
 
-    private func purgeRefusedNotices(most: Int) async throws(LedgerError) -> Int {
-        var purged = 0
-        while purged < most, !stop.isRequested {
-            let room = min(Self.batch, most - purged)
+    private func purgeRefusedNotices(most: Int, into purged: inout Purged) async throws(LedgerError) {
+        while purged.notices < most, !stop.isRequested {
+            let room = min(Self.batch, most - purged.notices)
             let last = try await retryingConflicts { () async throws(LedgerError) in
                 try await session.purgeRefusedNotices(most: room, now: now)
             }
-            purged += last
+            purged.notices += last
             if last < room { break }
         }
-        return purged
     }
 
     /// Purges orders day by day, the oldest first.
-    private func purgeOrders(from first: Date, most: Int) async throws(LedgerError) -> Int {
-        guard let kept = retention.orders else { return 0 }
-        var purged = 0
+    private func purgeOrders(from first: Date, most: Int, into purged: inout Purged) async throws(LedgerError) {
+        guard let kept = retention.orders else { return }
         var begin = first
         while begin < now - kept, !stop.isRequested {
             let (from, until) = (begin, min(begin + Self.day, now - kept))
-            let room = min(Self.batch, most - purged)
+            let room = min(Self.batch, most - purged.orders)
             guard room > 0 else { break }
             let last = try await retryingConflicts { () async throws(LedgerError) in
                 try await session.purgeOrders(from: from, until: until, most: room)
             }
-            purged += last
+            purged.orders += last
             if last < room { begin = until }
         }
-        return purged
     }
 
-    private func purgeReceipts(most: Int) async throws(LedgerError) -> Purged {
-        var purged = Purged()
+    private func purgeReceipts(most: Int, into purged: inout Purged) async throws(LedgerError) {
         for bucket in try await session.purgeableBuckets(retention, now: now) {
             var last = Purged(payloads: Self.batch)
             while max(last.payloads, last.devices) >= Self.batch, !stop.isRequested {
                 let room = min(Self.batch, most - max(purged.payloads, purged.devices))
-                guard room > 0 else { return purged }
+                guard room > 0 else { return }
                 last = try await retryingConflicts { () async throws(LedgerError) in
                     try await session.purge(retention, bucket: bucket, most: room, now: now)
                 }
                 purged += last
             }
         }
-        return purged
     }
 }

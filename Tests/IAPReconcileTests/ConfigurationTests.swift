@@ -103,6 +103,7 @@ import Testing
             ("[run]\n[apple]\n[run]", 3, "the section [run] was already given in line 1"),
             ("[run]\nworkers = shared\n  workers = shared", 3, "“workers” was already given in line 2"),
             ("workers = shared", 1, "“workers” stands before the first section; sections are [database], [run] …"),
+            ("[run]\n[app com.a] environment = sandbox", 2, "neither “[section]” nor “key = value”"),
             ("[run\n", 1, "neither “[section]” nor “key = value”"),
             ("[run]\n\nworkers\n", 3, "neither “[section]” nor “key = value”"),
             ("[app]\n", 1, "an app's section names its bundle id, such as [app com.example.game]"),

@@ -72,6 +72,42 @@ import Testing
         }
     }
 
+    /// A purge is committed batch by batch: what is gone before a lock stops it is told, and counted in the trail.
+    @Test(.timeLimit(.minutes(2))) func aPurgeThatALockStopsCountsWhatIsGone() async throws {
+        try await withStage(customers: 85) { stage in
+            _ = try await stage.run()
+            let connection = try await stage.database.connect()
+            defer { connection.close() }
+            // Of the buckets that hold anything to purge, the first is free.
+            try await connection.executeScript(
+                unsafe: """
+                    CREATE FUNCTION public.busy() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+                        $$BEGIN
+                            IF EXISTS (
+                                SELECT FROM iap.receipts
+                                WHERE device_purged_at IS NOT NULL AND bucket <> NEW.bucket)
+                            THEN
+                                RAISE EXCEPTION 'locked' USING ERRCODE = 'lock_not_available';
+                            END IF;
+                            RETURN NEW;
+                        END$$;
+                    CREATE TRIGGER busy BEFORE UPDATE OF device_purged_at ON iap.receipts
+                        FOR EACH ROW EXECUTE FUNCTION public.busy();
+                    """)
+            let desk = RetentionDesk(settings: stage.settings)
+            await #expect {
+                _ = try await desk.purge(isDryRun: false, asOf: .replay(Self.later), stop: StopSignal())
+            } throws: {
+                ($0 as? JobError)?.exitCode == .tryLater && !"\($0)".contains("Nothing was changed")
+            }
+            let gone = try await count("device_purged_at IS NOT NULL", stage.database)
+            let noted = try await connection.query(
+                "SELECT (details ->> 'devices')::bigint AS devices FROM iap.events WHERE kind = 'purged'")
+            #expect(gone > 0)
+            #expect(try noted.map { try $0.decode("devices", as: Int.self) } == [gone])
+        }
+    }
+
     @Test func anErasureLeavesASoundLedgerAndWaitsForARun() async throws {
         try await withStage(customers: 85) { stage in
             _ = try await stage.run()

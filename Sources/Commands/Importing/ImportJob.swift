@@ -70,7 +70,8 @@ public struct ImportJob: Sendable {
         self.progress = progress
     }
 
-    /// Imports the file, until its end or until it is asked to stop.
+    /// Imports the file, until its end or until it is asked to stop. If the database goes away for good, or a lock or
+    /// the time limit of a statement stays in the way, once lines were taken, that is logged and ends it likewise.
     ///
     /// - Parameter receive: gets the refused lines, in their order, once what stands beside them is committed.
     /// - Throws: `ImportError`, `JobError`, or what `receive` throws.
@@ -87,12 +88,18 @@ public struct ImportJob: Sendable {
             let session = try await connect(options.kind)
             defer { session.close() }
             let present = try await session.present()
-            while let read = lines, !stop.isRequested {
-                async let following = reader.next()
-                let refused = try await take(read, options, session, at: present, &summary)
-                try receive(refused)
-                show(read.position, of: size)
-                lines = try await following
+            do {
+                while let read = lines, !stop.isRequested {
+                    async let following = reader.next()
+                    let refused = try await take(read, options, session, at: present, &summary)
+                    try receive(refused)
+                    show(read.position, of: size)
+                    lines = try await following
+                }
+            } catch let error as LedgerError where summary.lines > 0 && JobError(interruptedBy: error) != nil {
+                log(LogEntry(.error, JobError(error, workingAs: .imports).description))
+                try? await note(summary, options, session)
+                return summary
             }
             let isStopped = await reader.isStopped
             summary.isComplete = lines == nil && !isStopped

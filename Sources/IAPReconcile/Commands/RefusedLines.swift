@@ -30,6 +30,8 @@ struct RefusedLines {
         }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
         guard descriptor >= 0 else { throw UnwritableFile(file, String(cString: strerror(errno))) }
+        // Opened so that a pipe which nobody reads is no endless wait; written so that a slow reader is waited for.
+        _ = fcntl(descriptor, F_SETFL, 0)
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         if let input = FileIdentity(descriptor: descriptor)?.first(of: inputs) {
             throw UnwritableFile(file, "it is what is read\(input == "-" ? " on standard input" : ""); name another")

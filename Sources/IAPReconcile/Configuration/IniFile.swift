@@ -100,6 +100,9 @@ private final class IniReading {
         next += 1
         if line.hasPrefix("#") || line.hasPrefix(";") { return "" }
         if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
+            // inih would drop it without a word: a setting that stands there would not hold.
+            let rest = line[line.index(after: end)...].drop(while: \.isWhitespace)
+            guard rest.isEmpty || rest.hasPrefix(";") || rest.hasPrefix("#") else { return "[" }
             section = line[line.index(after: line.startIndex)..<end].trimmingCharacters(in: .whitespaces)
             owesMarker = true
         }

@@ -19,6 +19,8 @@ package struct DecisionResults {
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o640)
         guard descriptor >= 0 else { throw DecisionResultError(path, String(cString: strerror(errno))) }
+        // Opened so that a pipe which nobody reads is no endless wait; written so that a slow reader is waited for.
+        _ = fcntl(descriptor, F_SETFL, 0)
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         self.form = form
         self.path = path

@@ -363,6 +363,29 @@ import Testing
         }
     }
 
+    /// What was committed before is told and noted, as after a signal.
+    @Test(.timeLimit(.minutes(10))) func whatAStopInTheMiddleLeavesIsCounted() async throws {
+        let lines = (0...5_000).map {
+            #"{"bundle_id":"com.a","order_id":"\#($0)","user_id":"ann","product_id":"gems"}"#
+        }
+        try await withScratchDatabase { database in
+            let connection = try await database.connect()
+            defer { connection.close() }
+            try await connection.executeScript(
+                unsafe: """
+                    CREATE FUNCTION public.stop() RETURNS trigger LANGUAGE plpgsql AS
+                        $$BEGIN RAISE EXCEPTION 'stopped' USING ERRCODE = 'query_canceled'; END$$;
+                    CREATE TRIGGER stop BEFORE INSERT ON iap.orders
+                        FOR EACH ROW WHEN (NEW.order_id = '5000') EXECUTE FUNCTION public.stop();
+                    """)
+            let imported = try await take(lines.joined(separator: "\n"), .orders, .jsonl, database)
+            #expect(imported.summary.taken == 5_000 && !imported.summary.isComplete)
+            let noted = try await connection.query(
+                "SELECT details ->> 'taken' AS taken FROM iap.events WHERE kind = 'imported'")
+            #expect(try noted.map { try $0.decode("taken", as: String.self) } == ["5000"])
+        }
+    }
+
     /// No night would look at such a receipt before, and nobody would hear of it.
     @Test("What is yet to happen is refused", arguments: [ImportKind.receipts, .orders, .delivered])
     func whatIsYetToHappen(kind: ImportKind) async throws {
