@@ -121,6 +121,14 @@ SELECT test.tell(
 SELECT is(test.place('30'), 'white', 'what was refunded is owed again when that is taken back');
 SELECT is(test.place('31'), 'refunded', 'what was refunded since is not');
 SELECT is(test.place('32'), 'refunded', 'nor is it by a notice of another kind');
+-- However soon after it.
+SELECT test.hear(test.heard('36', 'server_api')), test.tell(test.notice('36', 'REFUND', 1, refunded => 1));
+SELECT is(test.place('36'), 'refunded', 'Apple tells of a refund');
+SELECT test.tell(ROW(
+    jsonb_populate_record((told).v, jsonb_build_object('verified_at', now() + interval '1 day 1 minute')),
+    jsonb_populate_record((told).n, jsonb_build_object('signed_at', now() + interval '1 day 1 minute')))::test.told)
+FROM (SELECT test.notice('36', 'REFUND_REVERSED', 1) AS told) AS reversal;
+SELECT is(test.place('36'), 'white', 'and takes it back a minute later');
 -- Of which only a signature is known: what Apple says next is its own word.
 SELECT test.hear(test.heard(
     id, 'local', exclusion => 'refunded', refunded_at => now() - interval '3 days',

@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(41);
+SELECT plan(47);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -111,9 +111,17 @@ FROM (SELECT pg_temp.became('{}', '{}') AS t) AS known;
 SELECT is(
     (pg_temp.became(pg_temp.unrefunded('{}'), '{}')).refunded_at, NULL,
     'a refund that Apple took back before anybody heard of it is none');
-SELECT isnt(
+SELECT is(
     (pg_temp.became(pg_temp.unrefunded('{}'), '{"verified_at": "2026-03-05T15:00Z"}')).refunded_at, NULL,
-    'one that came later is one');
+    'also where Apple tells of it up to an hour later');
+SELECT isnt(
+    (pg_temp.became(
+        pg_temp.unrefunded('{}'), '{"verified_at": "2026-03-05T14:01Z", "refunded_at": "2026-03-05T14:00:30Z"}')
+    ).refunded_at,
+    NULL, 'one that came later is one');
+SELECT isnt(
+    (pg_temp.became(pg_temp.unrefunded('{}'), '{"verified_at": "2026-03-05T15:01Z"}')).refunded_at, NULL,
+    'and one of which Apple still tells then');
 SELECT is(
     (pg_temp.became(
         '{"source": "local", "verified_at": "2026-03-05T13:30Z"}',
@@ -136,6 +144,26 @@ SELECT is(
 SELECT is(
     (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from(NULL))).refunded_at, NULL,
     'and what Apple tells as it is now');
+-- What Apple told by itself it answers of the customer's history minutes later.
+CREATE FUNCTION pg_temp.asked_at(verified_at text) RETURNS timestamptz LANGUAGE sql AS $$
+    SELECT (pg_temp.became(
+        '{"source": "server_api", "verified_at": "2026-03-05T13:30Z", "refund_told_at": "2026-03-05T13:30Z"}',
+        pg_temp.read_from(NULL) || jsonb_build_object('source', 'server_api', 'verified_at', $1))).refunded_at
+$$;
+SELECT is(
+    pg_temp.asked_at('2026-03-05T13:31Z'), NULL, 'a history that knew of a refund takes it back as soon as it is asked');
+INSERT INTO iap.notices (
+    transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by, first_run_id)
+SELECT
+    (t).transaction_id, (t).bundle_id, (t).environment, '11111111-1111-4111-8111-111111111111', 'REFUND',
+    '2026-03-05T13:30Z', '2026-03-05T13:30Z', 'history', 4
+FROM (SELECT pg_temp.became('{}', '{}') AS t) AS known;
+SELECT isnt(pg_temp.asked_at('2026-03-05T14:29Z'), NULL, 'one that does not know it yet takes none back');
+SELECT is(pg_temp.asked_at('2026-03-05T14:30Z'), NULL, 'one that still knows of none does');
+SELECT is(
+    (pg_temp.became('{"refund_told_at": "2026-03-05T13:30Z"}', pg_temp.read_from('2026-03-05T13:31Z'))).refunded_at,
+    NULL, 'and so does a receipt that was made since');
+DELETE FROM iap.notices;
 SELECT isnt(
     (pg_temp.became(
         '{"source": "local", "verified_at": "2026-03-05T13:30Z", "refund_told_at": "2026-03-05T13:30Z"}',

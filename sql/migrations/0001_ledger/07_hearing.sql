@@ -16,11 +16,12 @@ BEGIN
             -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
             -- it was made. It has been seen to know one minutes late.
             (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
+            -- Nor does it know at once of one that was taken back.
             OR EXISTS (
                 SELECT FROM notices
                 WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
                     AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
-                    AND signed_at >= v.verified_at)));
+                    AND signed_at > v.refunded_at AND signed_at >= v.verified_at - interval '1 hour')));
 END
 $$;
 COMMENT ON FUNCTION iap.is_outdated_refund IS
@@ -44,10 +45,17 @@ BEGIN
     END IF;
     -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from
     -- before the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever
-    -- Apple reads that, it tells what was known when it was made.
+    -- Apple reads that, it tells what was known when it was made; or a customer's history so soon after Apple told of
+    -- the refund by itself that it may not know it yet.
     RETURN (
             v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at)
-            AND (coalesce(v.made_at, v.verified_at) < t.refund_told_at) IS NOT TRUE)
+            AND (coalesce(v.made_at, v.verified_at) < t.refund_told_at) IS NOT TRUE
+            AND (
+                v.made_at IS NOT NULL OR NOT EXISTS (
+                    SELECT FROM notices
+                    WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                        AND notices.environment = t.environment AND type IN ('REFUND', 'REVOKE')
+                        AND signed_at > v.verified_at - interval '1 hour')))
         OR EXISTS (
             SELECT FROM notices
             WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id

@@ -118,14 +118,19 @@ BEGIN
                 ELSE t.source
             END,
             -- That a refund was taken back counts, whatever told of the refund, and when.
-            verified_at = CASE
-                WHEN heard.refunded_at IS NULL AND EXISTS (
-                    SELECT FROM told
-                    WHERE told.number = heard.number AND told.type = 'REFUND_REVERSED'
-                        AND told.signed_at > t.refunded_at)
-                THEN greatest(heard.verified_at, t.verified_at + interval '1 microsecond')
-                ELSE heard.verified_at
-            END
+            (verified_at, made_at) = (
+                SELECT
+                    CASE
+                        WHEN is_taken_back THEN greatest(heard.verified_at, t.verified_at + interval '1 microsecond')
+                        ELSE heard.verified_at
+                    END,
+                    CASE WHEN is_taken_back THEN t.refund_told_at ELSE heard.made_at END
+                FROM (
+                    SELECT heard.refunded_at IS NULL AND EXISTS (
+                        SELECT FROM told
+                        WHERE told.number = heard.number AND told.type = 'REFUND_REVERSED'
+                            AND told.signed_at > t.refunded_at) AS is_taken_back
+                ) AS reversed)
         FROM transactions AS t
         WHERE heard.number = ANY (known) AND t.transaction_id = heard.transaction_id
             AND t.bundle_id = heard.bundle_id AND t.environment = heard.environment;
