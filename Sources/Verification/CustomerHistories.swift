@@ -1,4 +1,5 @@
 import AppStore
+import Foundation
 import Reconciliation
 
 /// What Apple told tonight of an app's customers. Each is asked about only once, however many uploads lead to them.
@@ -130,6 +131,7 @@ extension VerifiedReceipt {
         unreadable += history.unreadable
         for transaction in history.transactions {
             if let place = places[transaction.id] {
+                if transaction.refundedAt == nil, isFreshRefund(transactions[place]) { continue }
                 transactions[place].transaction = transaction
                 transactions[place].source = .serverAPI
                 transactions[place].signedAt = nil
@@ -138,5 +140,14 @@ extension VerifiedReceipt {
                 transactions.append(VerifiedTransaction(transaction, source: .serverAPI, isInReceipt: false))
             }
         }
+    }
+
+    /// Seconds after a refund before the customer's history can be relied on to know it.
+    private static let late: TimeInterval = 3600
+
+    /// Whether Apple signed a refund so lately that the customer's history may not know it yet.
+    private func isFreshRefund(_ verified: VerifiedTransaction) -> Bool {
+        guard verified.transaction.refundedAt != nil, let signedAt = verified.signedAt else { return false }
+        return verifiedAt.timeIntervalSince(signedAt) < Self.late
     }
 }

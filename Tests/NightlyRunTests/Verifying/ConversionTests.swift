@@ -83,4 +83,21 @@ import Testing
         #expect(
             receipt.unreadable == ["transaction 1000000000000001: its product id can't be one", "page 2"])
     }
+
+    /// The history of the customer has been seen to know a refund minutes late.
+    @Test(arguments: [(3599.0, true), (3600, false)])
+    func aRefundThatAppleSignedJustNowIsNotForgottenForTheHistory(age: TimeInterval, isKept: Bool) throws {
+        let now = Date(timeIntervalSince1970: 1_700_100_000)
+        var row = AppStoreTransaction(
+            transactionID: "1000000000000001", productID: "gems.60",
+            purchaseDate: Date(timeIntervalSince1970: 1_700_000_000))
+        row.cancellationDate = now - age
+        var answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
+        answer.receiptCreationDate = now - age
+        var receipt = try VerifiedReceipt.reading(answer, source: .local, now: now).get()
+        receipt.take(CustomerHistory([try transaction { _ in }]))
+        #expect(receipt.transactions.count == 1)
+        #expect((receipt.transactions.first?.transaction.refundedAt != nil) == isKept)
+        #expect(receipt.transactions.first?.source == (isKept ? .local : .serverAPI))
+    }
 }
