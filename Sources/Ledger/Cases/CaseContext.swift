@@ -13,18 +13,18 @@ struct CaseContext {
         for index in page.indices { notices.add(to: &page[index]) }
         let owners = try await session.tokenOwners(tokens.compactMap(\.self))
         let accounts = try await session.accountUsers(of: page)
+        try await neighbours.look(beside: page, in: session)
         // First these, because the orders of such users are looked for, too.
         for index in page.indices {
             page[index].tokenOwner = tokens[index].flatMap { owners[NameInApp(page[index].key.bundleID.text, $0)] }
             page[index].accountUsers = accounts[page[index].key] ?? []
+            page[index].companions = neighbours.users(beside: page[index])
         }
         let orders = try await session.orders(for: page, tokens: tokens)
-        try await neighbours.look(beside: page, in: session)
         let made = try await session.receiptDates(for: page)
         let adopted = try await session.adoptedUsers(of: page)
         for index in page.indices {
             orders.add(to: &page[index], token: tokens[index])
-            page[index].companions = neighbours.users(beside: page[index])
             page[index].adoptedFor = adopted[page[index].key]
             page[index].onlyCameWithOthers = neighbours.onlyCameWithOthers(page[index])
             page[index].isMissingLater = made.isMissingLater(page[index])

@@ -102,7 +102,7 @@ extension CaseFacts {
     fileprivate var users: Set<String> {
         Set(
             sightings.compactMap(\.userID) + mentions.compactMap(\.userID) + [admittedFor].compactMap(\.self)
-                + [tokenOwner].compactMap(\.self) + claims.map(\.userID) + accountUsers)
+                + [tokenOwner].compactMap(\.self) + claims.map(\.userID) + accountUsers + companions)
     }
 }
 

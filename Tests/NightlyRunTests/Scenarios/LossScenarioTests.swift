@@ -172,6 +172,27 @@ import Testing
         }
     }
 
+    /// On a phone that two share, the order may be of the one who uploaded nothing.
+    @Test func s11TheOrderOfWhoeverElseMayHavePaidIsLookedFor() async throws {
+        try await withPlay { play in
+            let ofA = play.buy("1000000000001104", hoursAgo: 300)
+            let lost = play.buy("1000000000001105", hoursAgo: 50)
+            let ofB = play.buy("1000000000001106", hoursAgo: 20)
+            for (bought, user) in [(ofA, "a"), (ofB, "b")] {
+                try await play.admit(bought, for: user)
+                #expect(try await play.claim(bought, for: user) == "delivered")
+            }
+            try await play.order("order-a", by: "a", hoursAgo: 50.01)
+            try await play.order("order-b", by: "b", hoursAgo: 480)
+            try await play.upload(play.receipt([ofA, lost, ofB]), by: "b", for: ofB)
+            let found = try only(try await play.night().findings)
+            #expect(found.key.id.text == lost.id)
+            #expect(found.assessment.owner == .ambiguous(["b", "a"]))
+            #expect(found.assessment.reasons.contains(.orderAmbiguous))
+            #expect(found.assessment.orderIDs == ["order-a", "order-b"])
+        }
+    }
+
     @Test func s11BWasCreditedForWhatAPaid() async throws {
         try await withPlay { play in
             let bought = play.buy("1000000000001102")
