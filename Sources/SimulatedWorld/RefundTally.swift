@@ -26,6 +26,10 @@ public struct RefundTally: Sendable {
             let told = purchase.notifiedAt.refund.map(settings.nightRun)
             guard let refundedAt = purchase.refundedAt, told ?? settings.nightRun(from: refundedAt) <= settings.nights
             else { continue }
+            // A notification that the URL took at a later attempt may come with that of the reversal, or after it.
+            if let told, let reversed = purchase.notifiedAt.reversal.map(settings.nightRun), reversed <= told {
+                continue
+            }
             all += 1
             let isNoticed = (seen[purchase.transactionID] ?? []).contains {
                 told ?? $0.night == $0.night && $0.share ?? Self.whole == purchase.refundedShare ?? Self.whole

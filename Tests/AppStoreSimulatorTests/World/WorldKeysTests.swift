@@ -195,6 +195,25 @@ import Testing
         #expect(handed.events.forged.isEmpty)
     }
 
+    /// Then no night sees it refunded.
+    @Test func aRefundOfWhichTheReversalComesFirstIsNoneToNotice() throws {
+        let world = try world()
+        let faults = Set(RefundTally(world, []).faults)
+        let index = try #require(
+            world.events.purchases.firstIndex { purchase in
+                purchase.refundReversedAt == nil && faults.contains("refund not noticed: \(purchase.transactionID)")
+            })
+        let id = world.events.purchases[index].transactionID
+        func isFault(reversedAfter offset: TimeInterval) -> Bool {
+            var events = world.events
+            events.purchases[index].notifiedAt.reversal = events.purchases[index].notifiedAt.refund.map { $0 + offset }
+            return RefundTally(World(settings: world.settings, events: events), []).faults
+                .contains("refund not noticed: \(id)")
+        }
+        #expect(!isFault(reversedAfter: -60))
+        #expect(isFault(reversedAfter: 2 * 86_400))
+    }
+
     @Test func judgesAJobThatHears() throws {
         let world = try world()
         let tally = WorldTally(
