@@ -173,7 +173,12 @@ extension AppVerifier {
         let told = try await histories.history(
             of: [customer] + contents.transactions.dropFirst().map { .transaction($0.transaction.id) },
             in: environment, users: users
-        ) { () async throws(CancellationError) in try await ask(client, about: customer, in: environment) }
+        ) { () async throws(CancellationError) in
+            let answer = try await ask(client, about: customer, in: environment)
+            // Apple does not know a purchase for hours, but may know another of the same receipt.
+            guard case .notKnown = answer, let earlier = contents.earliest(besides: customer) else { return answer }
+            return try await ask(client, about: earlier, in: environment)
+        }
         switch told {
         case .history(let history):
             var receipt = contents
@@ -222,5 +227,13 @@ extension AppVerifier {
         case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)
         case .needsConfiguration(let what): .problem(.needsConfiguration, what)
         }
+    }
+}
+
+extension VerifiedReceipt {
+    /// The earliest of its purchases, which Apple is the likeliest to know, but for this one.
+    fileprivate func earliest(besides customer: CustomerID) -> CustomerID? {
+        transactions.map(\.transaction).filter { CustomerID.transaction($0.id) != customer }
+            .min { $0.purchasedAt < $1.purchasedAt }.map { .transaction($0.id) }
     }
 }

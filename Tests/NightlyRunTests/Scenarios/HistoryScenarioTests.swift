@@ -3,6 +3,7 @@ import Job
 import AppStore
 import AppStoreSimulator
 import Foundation
+import PostgreSQL
 import Reconciliation
 import Synchronization
 import TestSupport
@@ -38,6 +39,21 @@ import Testing
             for transaction in bought { try await play.upload(play.receipt([transaction], style: .signedTransaction)) }
             let findings = try await play.night().findings
             #expect(findings.caseIDs == Set((bought + untold).map(\.id)))
+        }
+    }
+
+    /// Apple does not know a purchase for hours: the receipt's others lead to the same customer.
+    @Test(arguments: [true, false])
+    func aPurchaseThatAppleDoesNotKnowYetHidesNoOther(isFirst: Bool) async throws {
+        try await withPlay(hasKey: true) { play in
+            let fresh = SimulatedTransaction(
+                id: "2000000000000104", productID: "gems.60", purchasedAt: play.began - 7200)
+            let refunded = play.buy("2000000000000103")
+            play.store.update { $0.refund(refunded.id, Refund(at: play.began - 3 * 86_400)) }
+            let lost = play.buy("2000000000000102", hoursAgo: 300)
+            try await play.upload(play.receipt(isFirst ? [fresh, refunded] : [refunded, fresh]), for: fresh)
+            #expect(try await play.night().findings.caseIDs == [fresh.id, lost.id])
+            #expect(try await play.count("iap.excluded WHERE reason = 'refunded'") == 1)
         }
     }
 
