@@ -13,6 +13,9 @@ import Testing
             // A spreadsheet rounds numbers of more than 15 digits, and writes those of 12 as 1.2E+11.
             ("123456789012345678", "'123456789012345678"), ("12345678901", "12345678901"),
             ("123456789012 | 1", "123456789012 | 1"),
+            // And takes these for 42 and 120000.
+            ("0042", "'0042"), ("12e4", "'12e4"), ("12E4", "'12E4"), ("0", "0"),
+            ("12e4e5", "12e4e5"), ("e4", "e4"), ("12e", "12e"), ("1f4", "1f4"), ("", ""),
             ("a\u{1B}[2J\u{9B}\u{202E}", "a\u{FFFD}[2J\u{FFFD}\u{FFFD}"),
         ])
     func aCellIsQuotedWhereItMustBe(text: String, cell: String) {

@@ -46,10 +46,20 @@ package enum CSV {
         cells.map { isReadBack ? cell($0) : cell(id($0)) }.joined(separator: ",") + "\r\n"
     }
 
-    /// An id that Excel would round (beyond 15 digits) or write as 1E+15, kept as text by a leading apostrophe, which
-    /// unlike ="…" is no formula.
+    /// An id that Excel would round (beyond 15 digits), write as 1E+15, or take for another number: 0042 for 42, 12e4 for
+    /// 120000. It is kept as text by a leading apostrophe, which unlike ="…" is no formula.
     static func id(_ text: String) -> String {
-        text.utf8.count >= 12 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "'" + text : text
+        isChangedByExcel(text.utf8) ? "'" + text : text
+    }
+
+    private static func isChangedByExcel(_ text: String.UTF8View) -> Bool {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard let first = text.first, let last = text.last, digits ~= first, digits ~= last else { return false }
+        var others = text.lazy.filter { !(digits ~= $0) }.makeIterator()
+        guard let exponent = others.next() else {
+            return text.count >= 12 || first == UInt8(ascii: "0") && text.count > 1
+        }
+        return "eE".utf8.contains(exponent) && others.next() == nil
     }
 
     /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
