@@ -25,16 +25,8 @@ public struct RetentionDesk: Sendable {
             session async throws(LedgerError) in
             if isDryRun { return try await session.countPurgeable(settings.retention, now: now) }
             var purged = Purged()
-            do throws(LedgerError) {
-                try await Purger(
-                    session: session, retention: settings.retention, now: now, stop: stop
-                ).purge(into: &purged)
-            } catch {
-                // What was committed before is gone, and the trail counts it wherever the session can still write.
-                if purged.total > 0 { try? await session.notePurge(purged, runID: nil, now: now) }
-                throw error
-            }
-            if purged.total > 0 { try await session.notePurge(purged, runID: nil, now: now) }
+            try await Purger(session: session, retention: settings.retention, now: now, stop: stop)
+                .purge(into: &purged)
             return purged
         }
     }

@@ -8,12 +8,15 @@ package struct Purger {
     let retention: Retention
     let now: Date
     let stop: StopSignal
+    let runID: Int64?
 
-    package init(session: LedgerSession, retention: Retention, now: Date, stop: StopSignal) {
+    /// - Parameter runID: the run that purges; `nil` for the command.
+    package init(session: LedgerSession, retention: Retention, now: Date, stop: StopSignal, runID: Int64? = nil) {
         self.session = session
         self.retention = retention
         self.now = now
         self.stop = stop
+        self.runID = runID
     }
 
     /// The most rows that one transaction purges.
@@ -26,27 +29,48 @@ package struct Purger {
     private static let daysOfOrders = 14
     private static let day: TimeInterval = 86_400
 
-    /// Purges until nothing is left that may go, or the stop is asked for.
+    /// Purges until nothing is left that may go, or the stop is asked for, and notes what is gone in the trail.
     ///
     /// - Parameter purged: counts what is gone, each batch once it is committed: after an error, too.
     package func purge(into purged: inout Purged) async throws(LedgerError) {
-        try await purgeReceipts(most: .max, into: &purged)
-        if let oldest = try await session.oldestPurgeableOrder(retention, now: now) {
-            try await purgeOrders(from: oldest, most: .max, into: &purged)
+        try await noting(&purged) { purged async throws(LedgerError) in
+            let oldest = try await session.oldestPurgeableOrder(retention, now: now)
+            try await purge(ordersFrom: oldest, most: .max, into: &purged)
         }
-        try await purgeRefusedNotices(most: .max, into: &purged)
     }
 
-    /// Purges what a night has time for.
+    /// Purges what a night has time for, and notes what is gone in the trail.
     ///
     /// - Parameter purged: counts as for `purge(into:)`.
     package func purgeOfANight(into purged: inout Purged) async throws(LedgerError) {
-        try await purgeReceipts(most: Self.mostInANight, into: &purged)
-        if let kept = retention.orders {
-            let first = now - kept - Double(Self.daysOfOrders) * Self.day
-            try await purgeOrders(from: first, most: Self.mostInANight, into: &purged)
+        try await noting(&purged) { purged async throws(LedgerError) in
+            let first = retention.orders.map { now - $0 - Double(Self.daysOfOrders) * Self.day }
+            try await purge(ordersFrom: first, most: Self.mostInANight, into: &purged)
         }
-        try await purgeRefusedNotices(most: Self.mostInANight, into: &purged)
+    }
+
+    private func noting(
+        _ purged: inout Purged, _ purge: (inout Purged) async throws(LedgerError) -> Void
+    ) async throws(LedgerError) {
+        do throws(LedgerError) {
+            try await purge(&purged)
+        } catch {
+            // What was committed before is gone, and the trail counts it wherever the session can still write.
+            try? await note(purged)
+            throw error
+        }
+        try await note(purged)
+    }
+
+    private func note(_ purged: Purged) async throws(LedgerError) {
+        guard purged.total > 0 else { return }
+        try await session.notePurge(purged, runID: runID, now: now)
+    }
+
+    private func purge(ordersFrom first: Date?, most: Int, into purged: inout Purged) async throws(LedgerError) {
+        try await purgeReceipts(most: most, into: &purged)
+        if let first { try await purgeOrders(from: first, most: most, into: &purged) }
+        try await purgeRefusedNotices(most: most, into: &purged)
     }
 
     private func purgeRefusedNotices(most: Int, into purged: inout Purged) async throws(LedgerError) {
