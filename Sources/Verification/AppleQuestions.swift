@@ -38,14 +38,19 @@ package struct AppleQuestions: Sendable {
         }
     }
 
-    /// The result of asking. No text holds anything of a payload, a token or the key.
+    /// The result of asking.
     package enum Outcome<Answer: Sendable>: Sendable {
         case answer(Answer)
         /// Apple says that there is no such purchase.
         case notKnown
         /// Apple no longer knows the customer's account, so it will never say anything of the purchase.
         case accountGone
-        /// Nothing was learnt; another night may bring more.
+        case unanswered(Unanswered)
+    }
+
+    /// Why nothing was learnt. No text holds anything of a payload, a token or the key.
+    package enum Unanswered: Sendable {
+        /// Another night may bring more.
         case problem(String)
         /// Apple could not be reached, which says nothing of the question.
         case unreached(String)
@@ -79,7 +84,7 @@ package struct AppleQuestions: Sendable {
             case _ where pages > 0: return .answer(changes)
             case .tryAgain(.unknownStatus(Self.invalidRevision, _)) where revision != nil:
                 return try await self.changes(ofCustomerWith: transactionID, after: nil, in: environment)
-            default: return Outcome(unanswered: outcome)
+            default: return Outcome(without: outcome)
             }
         }
         return .answer(changes)
@@ -95,35 +100,35 @@ package struct AppleQuestions: Sendable {
     ) async throws(CancellationError) -> Outcome<(verified: VerifiedTransaction, environment: Environment)> {
         let asked = try await client.transactionInfo(
             transactionID, in: environment == .production ? nil : .sandbox)
-        guard case .found(let signed) = asked else { return Outcome(unanswered: asked) }
+        guard case .found(let signed) = asked else { return Outcome(without: asked) }
         guard signed.transactionID == transactionID else {
-            return .problem("Apple answered with another transaction than was asked for")
+            return .unanswered(.problem("Apple answered with another transaction than was asked for"))
         }
         do {
             guard let found = signed.environment.flatMap(Environment.init) else {
-                return .problem("Apple's answer names an environment that is not known")
+                return .unanswered(.problem("Apple's answer names an environment that is not known"))
             }
             return .answer((VerifiedTransaction(try Transaction(signed), source: .serverAPI), found))
         } catch {
-            return .problem("\(error)")
+            return .unanswered(.problem("\(error)"))
         }
     }
 }
 
 extension AppleQuestions.Outcome {
     /// The result of asking, if nothing was found.
-    fileprivate init<Value>(unanswered outcome: ServerAPIOutcome<Value>) {
+    fileprivate init<Value>(without outcome: ServerAPIOutcome<Value>) {
         self =
             switch outcome {
-            case .found: .problem("Apple's answer could not be used")
+            case .found: .unanswered(.problem("Apple's answer could not be used"))
             case .notFound(.transactionID), .notFound(.invalidTransactionID): .notKnown
             case .notFound(.account): .accountGone
-            case .notFound(let absence): .problem("\(absence)")
-            case .unverified(let payload): .problem("\(payload)")
+            case .notFound(let absence): .unanswered(.problem("\(absence)"))
+            case .unverified(let payload): .unanswered(.problem("\(payload)"))
             case .tryAgain(let why):
-                ReceiptProblem(why) == .appleUnreachable ? .unreached(why.text) : .problem(why.text)
-            case .needsConfiguration(let what): .needsConfiguration(what)
-            case .notTried: .notTried
+                .unanswered(ReceiptProblem(why) == .appleUnreachable ? .unreached(why.text) : .problem(why.text))
+            case .needsConfiguration(let what): .unanswered(.needsConfiguration(what))
+            case .notTried: .unanswered(.notTried)
             }
     }
 }

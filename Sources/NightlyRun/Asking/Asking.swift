@@ -67,12 +67,7 @@ struct Asking {
         case delivery(TransactionKey, VerifiedTransaction?, Environment)
         /// A delivery to a customer whose account Apple knows no longer.
         case ofAccountGone(TransactionKey)
-        /// Nothing was learnt of this one, for the reason given.
-        case problem(Question, String)
-        /// Apple could not be reached for this one.
-        case unreached(Question, String)
-        /// Nothing more can be asked tonight.
-        case end(String)
+        case unanswered(Question, AppleQuestions.Unanswered)
     }
 
     private func ask(
@@ -103,16 +98,41 @@ struct Asking {
         var batch: AnswerBatch
         var totals = AskingTotals()
         /// Why the first question without an answer has none.
-        var problem: String?
+        private(set) var problem: String?
         /// Whether nothing more can be asked tonight.
-        var isOver = false
+        private(set) var isOver = false
+        /// Whether Apple answered anything, be it an error.
         var isAnswered = false
         /// The questions for which Apple could not be reached.
-        var unreached: [Question] = []
+        private(set) var unreached: [Question] = []
 
         var size: Int { max(batch.purchases.count, batch.count) }
 
-        mutating func postpone(_ question: Question) {
+        mutating func take(_ why: AppleQuestions.Unanswered, of question: Question) {
+            switch why {
+            case .problem(let text):
+                isAnswered = true
+                leave(text)
+                postpone(question)
+            case .unreached(let text):
+                leave(text)
+                unreached.append(question)
+            case .needsConfiguration(let text): end(text)
+            case .notTried: end("Apple could not be reached")
+            }
+        }
+
+        private mutating func leave(_ why: String) {
+            totals.unanswered += 1
+            problem = problem ?? why
+        }
+
+        private mutating func end(_ why: String) {
+            isOver = true
+            problem = why
+        }
+
+        private mutating func postpone(_ question: Question) {
             switch question {
             case .customer(let customer): batch.unansweredCustomers.append(customer.customerID)
             case .delivery(let key): batch.unansweredDeliveries.append(key.id)
@@ -164,20 +184,14 @@ struct Asking {
             switch told {
             case .answer(let changes): return .customer(customer, changes)
             case .notKnown, .accountGone: return .customer(customer, AppleQuestions.Changes())
-            case .problem(let why): return .problem(question, why)
-            case .unreached(let why): return .unreached(question, why)
-            case .needsConfiguration(let why): return .end(why)
-            case .notTried: return .end("Apple could not be reached")
+            case .unanswered(let why): return .unanswered(question, why)
             }
         case .delivery(let key):
             switch try await questions.purchase(key.id.text, in: environment) {
             case .answer((let found, let environment)): return .delivery(key, found, environment)
             case .notKnown: return .delivery(key, nil, environment)
             case .accountGone: return .ofAccountGone(key)
-            case .problem(let why): return .problem(question, why)
-            case .unreached(let why): return .unreached(question, why)
-            case .needsConfiguration(let why): return .end(why)
-            case .notTried: return .end("Apple could not be reached")
+            case .unanswered(let why): return .unanswered(question, why)
             }
         }
     }
@@ -186,27 +200,14 @@ struct Asking {
 
     private func add(_ answer: Answer, to gathered: inout Gathered, _ app: App) {
         switch answer {
-        case .customer, .delivery, .ofAccountGone, .problem: gathered.isAnswered = true
-        case .unreached, .end: break
-        }
-        switch answer {
+        case .unanswered(let question, let why): return gathered.take(why, of: question)
         case .customer(let customer, let changes): add(changes, of: customer, to: &gathered.batch, app)
         case .delivery(let key, let found, let environment): add(found, environment, for: key, to: &gathered.batch, app)
         case .ofAccountGone(let key):
             gathered.batch.deliveries.append(
                 AnswerBatch.Delivery(transactionID: key.id, finding: .accountGone, appAccountToken: nil))
-        case .problem(let question, let why):
-            gathered.totals.unanswered += 1
-            gathered.problem = gathered.problem ?? why
-            gathered.postpone(question)
-        case .unreached(let question, let why):
-            gathered.totals.unanswered += 1
-            gathered.problem = gathered.problem ?? why
-            gathered.unreached.append(question)
-        case .end(let why):
-            gathered.isOver = true
-            gathered.problem = why
         }
+        gathered.isAnswered = true
     }
 
     private func add(

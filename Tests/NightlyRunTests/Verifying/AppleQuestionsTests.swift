@@ -13,9 +13,9 @@ import Verification
             case .answer((let found, _)): "knows \(found.transaction.id)"
             case .notKnown: "does not know it"
             case .accountGone: "the account is gone"
-            case .problem(let why): why
-            case .unreached(let why): "Apple was not reached: \(why)"
-            case .needsConfiguration, .notTried: "not asked"
+            case .unanswered(.problem(let why)): why
+            case .unanswered(.unreached(let why)): "Apple was not reached: \(why)"
+            case .unanswered(.needsConfiguration), .unanswered(.notTried): "not asked"
             }
         }
     }
