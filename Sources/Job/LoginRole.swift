@@ -4,7 +4,7 @@ package import Ledger
 public enum LoginRole: CaseIterable, Sendable {
     case job, support, privacy, imports
 
-    package var role: LedgerRole {
+    package var ledgerRole: LedgerRole {
         switch self {
         case .job: .job
         case .support: .support
@@ -14,7 +14,7 @@ public enum LoginRole: CaseIterable, Sendable {
     }
 
     /// The role's name in the database.
-    public var name: String { role.rawValue }
+    public var name: String { ledgerRole.rawValue }
 
     /// The key in `[database]` that names its login.
     public var key: String {

@@ -87,7 +87,7 @@ extension Doctor {
         do {
             let session = try await LedgerSession.connect(LedgerSettings(database: database))
             defer { session.close() }
-            let lacking = try await session.missingRights(of: role.role)
+            let lacking = try await session.missingRights(of: role.ledgerRole)
             return [
                 lacking.isEmpty
                     ? Finding(
