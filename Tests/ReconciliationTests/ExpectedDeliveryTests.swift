@@ -84,14 +84,15 @@ import Testing
     }
 
     private func assess(_ periods: [Subscription.Period], age: TimeInterval = 1_000_000) throws -> Assessment {
-        Assessment(
-            of: CaseFacts(
-                key: TransactionKey(
-                    id: try #require(TransactionID("1")), bundleID: try #require(BundleID("com.example.game")),
-                    environment: .production),
-                productID: try #require(ProductID("vip")), productType: .autoRenewable, isProductKnown: true,
-                quantity: 1, purchasedAt: .distantPast, nightsConfirmed: 3, admittedFor: "ann", sightings: [],
-                claims: [], age: age, subscription: Subscription(periods: periods)))
+        var facts = CaseFacts(
+            key: TransactionKey(
+                id: try #require(TransactionID("1")), bundleID: try #require(BundleID("com.example.game")),
+                environment: .production),
+            productID: try #require(ProductID("vip")), productType: .autoRenewable, isProductKnown: true, quantity: 1,
+            purchasedAt: .distantPast, nightsConfirmed: 3, age: age)
+        facts.admittedFor = "ann"
+        facts.subscription = Subscription(periods: periods)
+        return Assessment(of: facts)
     }
 
     @Test func paidNowAndWithoutAccessIsHigh() throws {

@@ -53,11 +53,13 @@ enum Sample {
         sightings: [Sighting] = [], mentions: [CaseFacts.Mention] = [], claims: [ClaimAttempt] = [],
         age: TimeInterval = 30 * 86_400
     ) throws -> CaseFacts {
-        CaseFacts(
+        var facts = CaseFacts(
             key: try key(), productID: try #require(ProductID("gems.100")), productType: .consumable,
-            isProductKnown: true, quantity: 1, purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil,
-            sightings: sightings,
-            mentions: mentions, claims: claims, age: age)
+            isProductKnown: true, quantity: 1, purchasedAt: noon, nightsConfirmed: 1, age: age)
+        facts.sightings = sightings
+        facts.mentions = mentions
+        facts.claims = claims
+        return facts
     }
 
     static func sighting(

@@ -105,13 +105,13 @@ extension CaseFacts {
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: purchasedAt,
             nightsConfirmed: Int(try row.decode("nights_confirmed", as: Int32.self)),
-            admittedFor: try row.decode("admitted_user_id", as: String?.self),
-            sightings: try SightingColumns.sightings(row),
-            claims: try SightingColumns.claims(row),
-            age: now.timeIntervalSince(purchasedAt),
-            awaitsNotifications: app?.takesNotifications ?? false,
-            isStorefrontUnexpected: storefront.map { app?.isUnexpected(storefront: $0) ?? false } ?? false,
-            isCutShort: try SightingColumns.isCutShort(row))
+            age: now.timeIntervalSince(purchasedAt))
+        admittedFor = try row.decode("admitted_user_id", as: String?.self)
+        sightings = try SightingColumns.sightings(row)
+        claims = try SightingColumns.claims(row)
+        awaitsNotifications = app?.takesNotifications ?? false
+        isStorefrontUnexpected = storefront.map { app?.isUnexpected(storefront: $0) ?? false } ?? false
+        isCutShort = try SightingColumns.isCutShort(row)
     }
 }
 

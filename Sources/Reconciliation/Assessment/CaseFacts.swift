@@ -2,11 +2,6 @@ public import Foundation
 
 /// Everything that is known of one white transaction past its grace, as the assessment reads it.
 public struct CaseFacts: Hashable, Sendable {
-    /// Whether no user's receipt held it or was uploaded for it. At most, Apple told of it when asked about one.
-    public var wasHandedInByNobody: Bool {
-        sightings.allSatisfy { $0.userID == nil || !($0.isInReceipt || $0.isNamed) }
-    }
-
     /// The most sightings, mentions and claims that are looked at, and the most orders of a user and product. One
     /// client can make thousands of each, and a night must not crawl for it.
     public static let most = 100
@@ -22,30 +17,30 @@ public struct CaseFacts: Hashable, Sendable {
     public var nightsConfirmed: Int
     /// The user for whom the app's own server admitted it, if it did.
     public var admittedFor: String?
-    public var sightings: [Sighting]
+    public var sightings: [Sighting] = []
     /// Uploads of genuine receipts for this very transaction that don't hold it, the earliest first.
-    public var mentions: [Mention]
-    public var claims: [ClaimAttempt]
+    public var mentions: [Mention] = []
+    public var claims: [ClaimAttempt] = []
     /// Seconds since the purchase.
     public var age: TimeInterval
     /// The app's own orders that it may pay for and for which nothing was delivered.
-    public var orders: [Order]
+    public var orders: [Order] = []
     /// The users to whom other purchases of the same receipts were delivered.
-    public var companions: [String]
+    public var companions: [String] = []
     /// The user for whom the support desk adopted it by what Apple signed.
     public var adoptedFor: String?
     /// To whom other purchases of the same `appTransactionId` were delivered, if nobody is known to have uploaded it.
     public var accountUsers: [String] = []
     /// Whether a later receipt of a user whose receipt held it doesn't hold it any more.
-    public var isMissingLater: Bool
+    public var isMissingLater = false
     /// Whether every receipt that held it was uploaded for another purchase.
-    public var onlyCameWithOthers: Bool
+    public var onlyCameWithOthers = false
     /// Whether the app's server is told of purchases by Apple's notifications too.
-    public var awaitsNotifications: Bool
+    public var awaitsNotifications = true
     /// Whether the app lists its storefronts, and this purchase's is none of them.
-    public var isStorefrontUnexpected: Bool
+    public var isStorefrontUnexpected = false
     /// Whether more is known of it than is looked at.
-    public var isCutShort: Bool
+    public var isCutShort = false
     /// The user for whom the app's server registered the `appAccountToken` that the purchase bears.
     public var tokenOwner: String?
     /// What Apple told of it by itself.
@@ -85,6 +80,11 @@ public struct CaseFacts: Hashable, Sendable {
         }
     }
 
+    /// Whether no user's receipt held it or was uploaded for it. At most, Apple told of it when asked about one.
+    public var wasHandedInByNobody: Bool {
+        sightings.allSatisfy { $0.userID == nil || !($0.isInReceipt || $0.isNamed) }
+    }
+
     /// The orders that came with an upload for this very transaction.
     public var namedOrderIDs: [String] {
         sightings.filter(\.isNamed).compactMap(\.orderID) + mentions.compactMap(\.orderID)
@@ -93,13 +93,10 @@ public struct CaseFacts: Hashable, Sendable {
     /// The orders that came with an upload that named no transaction: each is of one of those in the receipt.
     public var broughtOrderIDs: [String] { sightings.filter { !$0.isNamed }.compactMap(\.orderID) }
 
+    /// Takes what is known of every case; whoever knows more sets it.
     public init(
         key: TransactionKey, productID: ProductID, productType: ProductType?, isProductKnown: Bool, quantity: Int,
-        purchasedAt: Date, nightsConfirmed: Int, admittedFor: String?, sightings: [Sighting],
-        mentions: [Mention] = [], claims: [ClaimAttempt], age: TimeInterval, orders: [Order] = [],
-        companions: [String] = [], isMissingLater: Bool = false, onlyCameWithOthers: Bool = false,
-        awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false, isCutShort: Bool = false,
-        subscription: Subscription? = nil
+        purchasedAt: Date, nightsConfirmed: Int, age: TimeInterval
     ) {
         self.key = key
         self.productID = productID
@@ -108,18 +105,6 @@ public struct CaseFacts: Hashable, Sendable {
         self.quantity = quantity
         self.purchasedAt = purchasedAt
         self.nightsConfirmed = nightsConfirmed
-        self.admittedFor = admittedFor
-        self.sightings = sightings
-        self.mentions = mentions
-        self.claims = claims
         self.age = age
-        self.orders = orders
-        self.companions = companions
-        self.isMissingLater = isMissingLater
-        self.onlyCameWithOthers = onlyCameWithOthers
-        self.awaitsNotifications = awaitsNotifications
-        self.isStorefrontUnexpected = isStorefrontUnexpected
-        self.isCutShort = isCutShort
-        self.subscription = subscription
     }
 }
