@@ -70,19 +70,24 @@ enum ReportStage {
         let claims =
             number % 5 == 0
             ? [ClaimAttempt(outcome: .wrongUser, userID: "other", orderID: nil, attemptedAt: purchased)] : []
-        return ReportedCase(
+        var found = ReportedCase(
             key: TransactionKey(id: id, bundleID: bundleID, environment: .production),
             assessment: Assessment(
                 likelihood: .high, reasons: claims.isEmpty ? [.neverClaimed] : [.claimFailed], owner: .user(user),
                 action: .deliver),
-            originalID: id, productID: productID, productName: "Gems", productType: .consumable, quantity: 1,
-            purchasedAt: purchased, price: Money(milliunits: 1_990, currency: currency), isListPrice: true,
-            orderIDs: order.map { [$0] } ?? [], device: #"{"model":"iPhone15,3","os":"17.2"}"#, source: .verifyReceipt,
-            sightings: [
-                Sighting(
-                    receiptID: Int64(number + 1), userID: user, orderID: order, isNamed: true,
-                    uploadedAt: purchased.addingTimeInterval(300))
-            ],
-            claims: claims, openedAt: now, isNew: true, firstVerifiedAt: now, lastVerifiedAt: now)
+            originalID: id, productID: productID, quantity: 1, purchasedAt: purchased, source: .verifyReceipt,
+            openedAt: now, isNew: true)
+        (found.productName, found.productType) = ("Gems", .consumable)
+        (found.price, found.isListPrice) = (Money(milliunits: 1_990, currency: currency), true)
+        found.orderIDs = order.map { [$0] } ?? []
+        found.device = #"{"model":"iPhone15,3","os":"17.2"}"#
+        found.sightings = [
+            Sighting(
+                receiptID: Int64(number + 1), userID: user, orderID: order, isNamed: true,
+                uploadedAt: purchased.addingTimeInterval(300))
+        ]
+        found.claims = claims
+        (found.firstVerifiedAt, found.lastVerifiedAt) = (now, now)
+        return found
     }
 }

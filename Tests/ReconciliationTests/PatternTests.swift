@@ -123,11 +123,13 @@ import Testing
     private func bought(
         at date: Date, _ product: String = "gems", of app: BundleID? = nil, by device: String? = nil
     ) throws -> ReportedCase {
-        ReportedCase(
+        var found = ReportedCase(
             key: try Sample.key(of: (app ?? bundleID).text), assessment: Assessment(of: try Sample.facts()),
-            originalID: try Sample.transactionID(), productID: try #require(ProductID(product)), productName: nil,
-            productType: .consumable, quantity: 1, purchasedAt: date, price: nil, isListPrice: false, orderIDs: [],
-            device: device, source: .verifyReceipt, sightings: [], claims: [], openedAt: from, isNew: true)
+            originalID: try Sample.transactionID(), productID: try #require(ProductID(product)), quantity: 1,
+            purchasedAt: date, source: .verifyReceipt, openedAt: from, isNew: true)
+        found.productType = .consumable
+        found.device = device
+        return found
     }
 
     @Test func aPatternHoldsTheCasesOfItsAppAndTime() throws {

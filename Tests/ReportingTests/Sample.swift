@@ -31,21 +31,19 @@ enum Sample {
                 id: TransactionID(id)!, bundleID: BundleID("com.example.game")!, environment: .production),
             assessment: Assessment(
                 likelihood: .high, reasons: [.neverClaimed, .rodeAlong], owner: .user(user), action: .deliver),
-            originalID: TransactionID(id)!, productID: ProductID("gold.100")!, productName: "一百金币",
-            productType: .consumable, quantity: 1, purchasedAt: now.addingTimeInterval(-90_000),
-            price: Money(milliunits: 230_000, currency: CurrencyCode("JPY")!), isListPrice: true,
-            orderIDs: ["order-9"],
-            device: #"""
-                {"model":"iPhone15,3","os":"\#(hostile.replacingOccurrences(of: "\u{7}", with: ""))",\#
-                "app_version":"2.4.1","name":"Ann's iPhone"}
-                """#,
-            source: .verifyReceipt,
-            sightings: [
-                Sighting(
-                    receiptID: 64, userID: user, orderID: nil, isNamed: false,
-                    uploadedAt: now.addingTimeInterval(-80_000))
-            ],
-            claims: [], openedAt: now, isNew: true)
+            originalID: TransactionID(id)!, productID: ProductID("gold.100")!, quantity: 1,
+            purchasedAt: now.addingTimeInterval(-90_000), source: .verifyReceipt, openedAt: now, isNew: true)
+        (found.productName, found.productType) = ("一百金币", .consumable)
+        (found.price, found.isListPrice) = (Money(milliunits: 230_000, currency: CurrencyCode("JPY")!), true)
+        found.orderIDs = ["order-9"]
+        found.device = #"""
+            {"model":"iPhone15,3","os":"\#(hostile.replacingOccurrences(of: "\u{7}", with: ""))",\#
+            "app_version":"2.4.1","name":"Ann's iPhone"}
+            """#
+        found.sightings = [
+            Sighting(
+                receiptID: 64, userID: user, orderID: nil, isNamed: false, uploadedAt: now.addingTimeInterval(-80_000))
+        ]
         found.standing = "01234567-89abcdef"
         return found
     }

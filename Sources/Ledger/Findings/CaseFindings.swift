@@ -134,10 +134,6 @@ extension CaseCounts {
 
 extension ReportedCase {
     fileprivate init(_ row: Row, runID: Int64, _ candidates: inout KeptCandidates) throws {
-        let periods: [TransactionID] = try row.ids("periods")
-        let price = try row.money("milliunits", "currency")
-        let sightings = try SightingColumns.sightings(row)
-        let claims = try SightingColumns.claims(row)
         let isTold = try row.decode("told_run_id", as: Int64?.self) == runID
         let wasOpenedAgain = try row.decode("reopened_run_id", as: Int64?.self) != nil
         self.init(
@@ -145,25 +141,26 @@ extension ReportedCase {
             assessment: try Assessment(row, &candidates),
             originalID: try row.id("original_transaction_id"),
             productID: try row.id("product_id"),
-            productName: try row.decode("product_name", as: String?.self),
-            productType: try row.wordIfAny("product_type"),
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: try row.decode("purchased_at"),
-            price: price,
-            isListPrice: try price != nil && row.decode("is_list_price"),
-            orderIDs: (try row.decode("matched_order_ids", as: [String].self)
-                + sightings.filter(\.isNamed).compactMap(\.orderID) + claims.compactMap(\.orderID)).unique,
-            device: nil,
             source: try row.word("source"),
-            sightings: sightings,
-            claims: claims,
             openedAt: try row.decode("opened_at"),
-            isNew: isTold && !wasOpenedAgain,
-            firstVerifiedAt: try row.decode("first_seen_at"),
-            lastVerifiedAt: try row.decode("last_confirmed_at", as: Date?.self))
+            isNew: isTold && !wasOpenedAgain)
+        productName = try row.decode("product_name", as: String?.self)
+        productType = try row.wordIfAny("product_type")
+        price = try row.money("milliunits", "currency")
+        isListPrice = try price != nil && row.decode("is_list_price")
+        sightings = try SightingColumns.sightings(row)
+        claims = try SightingColumns.claims(row)
+        orderIDs =
+            (try row.decode("matched_order_ids", as: [String].self)
+            + sightings.filter(\.isNamed).compactMap(\.orderID) + claims.compactMap(\.orderID)).unique
+        firstVerifiedAt = try row.decode("first_seen_at", as: Date?.self)
+        lastVerifiedAt = try row.decode("last_confirmed_at", as: Date?.self)
         standing = try row.decode("standing")
         isReopened = isTold && wasOpenedAgain
         customer = try CustomerCases(row)
+        let periods: [TransactionID] = try row.ids("periods")
         if !periods.isEmpty {
             subscription = ReportedSubscription(
                 periods: periods, paidUntil: try row.decode("paid_until", as: Date?.self),

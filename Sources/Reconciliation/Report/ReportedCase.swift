@@ -12,15 +12,15 @@ public struct ReportedCase: Hashable, Sendable {
     public var purchasedAt: Date
     /// What was paid: Apple's price if it told one, otherwise the list price times the quantity.
     public var price: Money?
-    public var isListPrice: Bool
+    public var isListPrice = false
     /// The order ids that came with receipts uploaded for this transaction.
-    public var orderIDs: [String]
+    public var orderIDs: [String] = []
     /// What the client said of its device, as JSON text; from the latest upload that said anything.
     public var device: String?
     /// The source by which the purchase was verified.
     public var source: Source
-    public var sightings: [Sighting]
-    public var claims: [ClaimAttempt]
+    public var sightings: [Sighting] = []
+    public var claims: [ClaimAttempt] = []
     /// Whether it was closed before, and this report's run opened it again.
     public var isReopened = false
     /// All cases of its customer; `nil` if it is the only one, or if nobody knows whose it is.
@@ -49,31 +49,20 @@ public struct ReportedCase: Hashable, Sendable {
     /// Whether that was this report's run.
     public var isNew: Bool
 
+    /// Takes what every case has; whoever knows more sets it.
     public init(
-        key: TransactionKey, assessment: Assessment, originalID: TransactionID, productID: ProductID,
-        productName: String?, productType: ProductType?, quantity: Int, purchasedAt: Date, price: Money?,
-        isListPrice: Bool, orderIDs: [String], device: String?, source: Source, sightings: [Sighting],
-        claims: [ClaimAttempt], openedAt: Date, isNew: Bool, firstVerifiedAt: Date? = nil, lastVerifiedAt: Date? = nil
+        key: TransactionKey, assessment: Assessment, originalID: TransactionID, productID: ProductID, quantity: Int,
+        purchasedAt: Date, source: Source, openedAt: Date, isNew: Bool
     ) {
         self.key = key
         self.assessment = assessment
         self.originalID = originalID
         self.productID = productID
-        self.productName = productName
-        self.productType = productType
         self.quantity = quantity
         self.purchasedAt = purchasedAt
-        self.price = price
-        self.isListPrice = isListPrice
-        self.orderIDs = orderIDs
-        self.device = device
         self.source = source
-        self.sightings = sightings
-        self.claims = claims
         self.openedAt = openedAt
         self.isNew = isNew
-        self.firstVerifiedAt = firstVerifiedAt
-        self.lastVerifiedAt = lastVerifiedAt
     }
 }
 
