@@ -79,23 +79,24 @@ extension LedgerSession {
     /// What the chosen receipts hold, and for what each was uploaded. They are found by their keys, however small the
     /// inbox is: a scan would read all of it for each batch.
     private static func chosenReceipts(in buckets: [Int16]) -> SQL {
-        func inBucket(_ table: SQL) -> SQL { buckets.count == 1 ? "AND \(isIn: buckets, of: table)" : "" }
-        return """
-            SELECT found.*, purposes.*
-            FROM chosen
-            CROSS JOIN LATERAL (
-                SELECT * FROM \(stored: .receipts) AS held
-                WHERE held.bucket = chosen.bucket AND held.receipt_id = chosen.receipt_id \(inBucket("held"))
-                OFFSET 0
-            ) AS found
-            CROSS JOIN LATERAL (
-                SELECT
-                    array_agg(transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
-                    array_agg(order_id ORDER BY first_uploaded_at) AS upload_order_ids
-                FROM iap.uploads
-                WHERE uploads.bucket = chosen.bucket AND uploads.receipt_id = chosen.receipt_id \(inBucket("uploads"))
-            ) AS purposes
-            """
+        """
+        SELECT found.*, purposes.*
+        FROM chosen
+        CROSS JOIN LATERAL (
+            SELECT * FROM \(stored: .receipts) AS held
+            WHERE held.bucket = chosen.bucket AND held.receipt_id = chosen.receipt_id
+                \(andIsInOnly: buckets, of: "held")
+            OFFSET 0
+        ) AS found
+        CROSS JOIN LATERAL (
+            SELECT
+                array_agg(transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
+                array_agg(order_id ORDER BY first_uploaded_at) AS upload_order_ids
+            FROM iap.uploads
+            WHERE uploads.bucket = chosen.bucket AND uploads.receipt_id = chosen.receipt_id
+                \(andIsInOnly: buckets, of: "uploads")
+        ) AS purposes
+        """
     }
 
     /// The same for several buckets, as Citus hands it to the servers that hold them.
@@ -169,32 +170,4 @@ extension Row {
             return problem.map { ReceiptTrouble($0, nights: nights) }
         }
     }
-}
-
-extension SQL.StringInterpolation {
-    /// Whether a row of the inbox lies in these buckets. For one bucket, which may be large, the index gives the
-    /// receipts in order. In a cluster such a statement is one server's, so it must name the bucket for each table.
-    mutating func appendInterpolation(isIn buckets: [Int16], of table: SQL) {
-        if let only = buckets.first, buckets.count == 1 {
-            appendInterpolation("\(table).bucket = \(only)" as SQL)
-        } else {
-            appendInterpolation("\(table).bucket = ANY (\(buckets))" as SQL)
-        }
-    }
-
-    /// Some receipts of the inbox or of its shadow, each looked up by its key: with two lists, the planner would look
-    /// for each receipt in each bucket.
-    mutating func appendInterpolation(receipts ids: [Int64], of table: SQL) {
-        appendInterpolation(
-            """
-            unnest(\(ids.buckets), \(ids)) AS asked (bucket, receipt_id) JOIN \(table) USING (bucket, receipt_id)
-            """ as SQL)
-    }
-}
-
-extension Sequence<Int64> {
-    /// The bucket of the inbox in which each of these receipts lies: its id says it.
-    var buckets: [Int16] { map { Int16($0 & 63) } }
-    /// Each bucket once, in their order.
-    var distinctBuckets: [Int16] { Set(buckets).sorted() }
 }

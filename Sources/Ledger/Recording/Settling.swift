@@ -31,14 +31,13 @@ extension LedgerSession {
         }
         for part in try await partsOfOneStatement(tried.map(\.id)) {
             let buckets = Set(part)
-            try await write(tried.filter { buckets.contains(Int16($0.id & 63)) }, in: part, record)
+            try await write(tried.filter { buckets.contains($0.id.bucket) }, in: part, record)
         }
         return (counts, locked)
     }
 
     /// Writes the rows of what was tried in some buckets.
     private func write(_ tried: [SettledReceipt], in buckets: [Int16], _ record: BatchRecord) async throws {
-        let inBucket: SQL = buckets.count == 1 ? "AND \(isIn: buckets, of: "receipts")" : ""
         try await connection.execute(
             """
             UPDATE receipts
@@ -71,7 +70,7 @@ extension LedgerSession {
             ) AS settled (
                 bucket, receipt_id, state, attempts, is_verified, error_code, error_text, signature, made_at)
             WHERE receipts.bucket = settled.bucket AND receipts.receipt_id = settled.receipt_id
-                \(inBucket)
+                \(andIsInOnly: buckets, of: "receipts")
             """)
     }
 
