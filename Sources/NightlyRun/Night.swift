@@ -22,7 +22,6 @@ final class Night: Sendable {
 
     private struct State {
         var budget: Int
-        var done = 0
         var receipts = ReceiptCounts()
         /// What other sessions' locks kept from being taken, in this pass over the buckets.
         var leftOut = LeftOut()
@@ -109,14 +108,13 @@ final class Night: Sendable {
 
     /// Counts a batch that was recorded.
     func count(_ totals: BatchTotals) {
-        let done = state.withLock { state in
+        let tried = state.withLock { state in
             state.receipts.verified += totals.receipts.verified
             state.receipts.tryAgain += totals.receipts.tryAgain
             state.receipts.unusable += totals.receipts.unusable
-            state.done = state.receipts.verified + state.receipts.tryAgain + state.receipts.unusable
-            return state.done
+            return state.receipts.tried
         }
-        progress(RunProgress(stage: "verify", done: done, total: due))
+        progress(RunProgress(stage: "verify", done: tried, total: due))
     }
 
     /// Remembers why receipts of a batch must be tried again, and logs a setting that must be mended when it is first
