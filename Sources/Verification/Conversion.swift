@@ -21,56 +21,59 @@ extension ReceiptVerdict {
     }
 
     private static func verdict(on answer: VerifiedReceiptAnswer, now: Date) -> ReceiptVerdict {
-        switch VerifiedReceipt.reading(answer, source: .verifyReceipt, now: now) {
-        case .success(let receipt): .verified(receipt)
-        case .failure(let flaw): .problem(.unreadableAnswer, flaw.text)
+        do {
+            return .verified(try VerifiedReceipt(answer, source: .verifyReceipt, now: now))
+        } catch {
+            return .problem(.unreadableAnswer, error.text)
         }
     }
 }
 
 /// Why the contents of a proof can't be used, in a sentence.
 struct ReceiptFlaw: Error, CustomStringConvertible {
+    static let unknownEnvironment = ReceiptFlaw(text: "it names an environment that is not known")
+
     let text: String
 
     var description: String { text }
 }
 
+extension BundleID {
+    /// The app that a proof names; `nil` if it names none.
+    fileprivate static func named(_ text: String?) throws(ReceiptFlaw) -> BundleID? {
+        guard let text else { return nil }
+        guard let bundleID = BundleID(text) else { throw ReceiptFlaw(text: "it names a bundle id that can't be one") }
+        return bundleID
+    }
+}
+
 extension VerifiedReceipt {
     /// Reads an answer of Apple's, or a receipt in the shape of one.
-    static func reading(
-        _ answer: VerifiedReceiptAnswer, source: Source, now: Date
-    ) -> Result<VerifiedReceipt, ReceiptFlaw> {
+    init(_ answer: VerifiedReceiptAnswer, source: Source, now: Date) throws(ReceiptFlaw) {
         guard let environment = Environment(rawValue: answer.environment) else {
-            return .failure(ReceiptFlaw(text: "it names an environment that is not known"))
+            throw ReceiptFlaw.unknownEnvironment
         }
-        var receipt = VerifiedReceipt(
-            environment: environment, bundleID: nil, transactions: [], verifiedAt: now,
+        self.init(
+            environment: environment, bundleID: try BundleID.named(answer.bundleID), transactions: [], verifiedAt: now,
             unreadable: answer.unusableRows)
-        if let found = answer.bundleID {
-            guard let bundleID = BundleID(found) else {
-                return .failure(ReceiptFlaw(text: "it names a bundle id that can't be one"))
-            }
-            receipt.bundleID = bundleID
-        }
-        if !answer.isFlat { receipt.madeAt = answer.receiptCreationDate }
+        if !answer.isFlat { madeAt = answer.receiptCreationDate }
         for (index, row) in answer.transactions.enumerated() {
             let transaction: Transaction
             do {
                 transaction = try Transaction(row, number: index + 1)
             } catch {
-                receipt.unreadable.append(error.text)
+                unreadable.append(error.text)
                 continue
             }
             // A receipt says that a purchase was made; of a refund it says nothing unless it holds one.
             let saidAt = transaction.refundedAt == nil ? nil : answer.receiptCreationDate
-            receipt.transactions.append(
+            transactions.append(
                 VerifiedTransaction(
                     transaction, source: source,
                     signedAt: source == .local ? min(saidAt ?? transaction.purchasedAt, now) : nil,
-                    madeAt: source == .verifyReceipt ? madeAt(transaction, in: answer) : nil))
+                    madeAt: source == .verifyReceipt ? Self.madeAt(transaction, in: answer) : nil))
         }
-        if answer.isFlat, receipt.transactions.count == 1 { receipt.transactions[0].isOwnProof = true }
-        return .success(receipt)
+        if answer.isFlat, transactions.count == 1 { transactions[0].isOwnProof = true }
     }
 
     /// When the receipt was made from which Apple read a transaction. `nil` for subscriptions, which Apple adds as they
@@ -97,18 +100,11 @@ extension VerifiedReceipt {
     ///   - environment: as it was sent.
     init(holdingNothing bundleID: String?, _ environment: String?, now: Date) throws(ReceiptFlaw) {
         guard let environment = environment.flatMap(AppStoreEnvironment.init) else {
-            throw ReceiptFlaw(text: "it names an environment that is not known")
-        }
-        var app: BundleID?
-        if let bundleID {
-            guard let known = BundleID(bundleID) else {
-                throw ReceiptFlaw(text: "it names a bundle id that can't be one")
-            }
-            app = known
+            throw ReceiptFlaw.unknownEnvironment
         }
         self.init(
-            environment: environment == .production ? .production : .sandbox, bundleID: app, transactions: [],
-            verifiedAt: now)
+            environment: environment == .production ? .production : .sandbox,
+            bundleID: try BundleID.named(bundleID), transactions: [], verifiedAt: now)
     }
 }
 

@@ -95,9 +95,10 @@ struct OfflineVerifier: Sendable {
 
     private func proof(_ signature: SignatureStatus, _ answer: VerifiedReceiptAnswer) -> OfflineReceipt {
         var proof = OfflineReceipt(signature: OfflineSignature(signature), flaw: signature.reason)
-        switch VerifiedReceipt.reading(answer, source: .local, now: now) {
-        case .success(let contents): proof.contents = contents
-        case .failure(let flaw): proof.flaw = proof.flaw ?? flaw.text
+        do {
+            proof.contents = try VerifiedReceipt(answer, source: .local, now: now)
+        } catch {
+            proof.flaw = proof.flaw ?? error.text
         }
         return proof
     }

@@ -13,7 +13,7 @@ import Testing
             purchaseDate: Date(timeIntervalSince1970: 1_700_000_000))
         change(&row)
         let answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
-        return try VerifiedReceipt.reading(answer, source: .verifyReceipt, now: Date()).get()
+        return try VerifiedReceipt(answer, source: .verifyReceipt, now: Date())
     }
 
     private func transaction(_ change: (inout AppStoreTransaction) -> Void) throws -> Transaction {
@@ -94,7 +94,7 @@ import Testing
         row.cancellationDate = now - age
         var answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
         answer.receiptCreationDate = now - age
-        var receipt = try VerifiedReceipt.reading(answer, source: .local, now: now).get()
+        var receipt = try VerifiedReceipt(answer, source: .local, now: now)
         receipt.take(CustomerHistory([try transaction { _ in }]))
         #expect(receipt.transactions.count == 1)
         #expect((receipt.transactions.first?.transaction.refundedAt != nil) == isKept)
