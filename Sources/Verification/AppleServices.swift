@@ -36,11 +36,14 @@ package struct AppleServices: Sendable {
         var hearing: [BundleID: ServerAPIClient] = [:]
         for app in apps {
             guard let access = app.serverAPI else { continue }
-            let credentials = try access.credentials(for: app.app.bundleID)
-            serverAPI[app.app.bundleID] = connection.serverAPI(
-                ServerAPISettings(apple), credentials: credentials, verifier: signed)
-            hearing[app.app.bundleID] = connection.serverAPI(
-                ServerAPISettings(apple), credentials: credentials, verifier: signed)
+            let bundleID = app.app.bundleID
+            let credentials = try access.credentials(for: bundleID)
+            func client() -> ServerAPIClient {
+                connection.serverAPI(ServerAPISettings(apple), credentials: credentials, verifier: signed)
+            }
+            // Two, each with a circuit breaker of its own: one counts as down without the other.
+            serverAPI[bundleID] = client()
+            hearing[bundleID] = client()
         }
         verifyReceipt = connection.verifyReceipt(VerifyReceiptSettings(apple))
         self.serverAPI = serverAPI
