@@ -46,59 +46,9 @@ extension LedgerSession {
                     FROM unnest(
                         \(grants.map(\.kind.rawValue))::text[], \(grants.map(\.privilege))::text[],
                         \(grants.map(\.column))::text[], \(grants.map(\.object))::text[])
-                ), relations (oid, kind, schema, name) AS (
-                    SELECT pg_class.oid, relkind, nspname, nspname || '.' || relname
-                    FROM pg_class
-                    JOIN pg_namespace ON pg_namespace.oid = relnamespace
-                    WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
-                ), functions (oid, schema, name) AS (
-                    SELECT pg_proc.oid, nspname, nspname || '.' || proname
-                    FROM pg_proc
-                    JOIN pg_namespace ON pg_namespace.oid = pronamespace
-                    WHERE nspname NOT IN ('pg_catalog', 'information_schema')
-                ), looked_up (missing, is_granted) AS MATERIALIZED (
-                    -- Otherwise the planner may ask a table about a right that only functions know. Each kind is joined
-                    -- by an equality: to look at every pair of a grant and a function takes a night 70 ms.
-                    SELECT 'USAGE on ' || object, has_schema_privilege(object, 'USAGE')
-                    FROM granted
-                    WHERE kind = 'schema'
-                    UNION ALL
-                    SELECT privilege || ' on ' || name, has_table_privilege(oid, privilege)
-                    FROM granted
-                    JOIN relations ON name = object
-                    WHERE granted.kind = 'relation' AND column_name IS NULL
-                    UNION ALL
-                    SELECT privilege || ' on ' || name, has_table_privilege(oid, privilege)
-                    FROM granted
-                    JOIN relations ON schema = object
-                    WHERE granted.kind = 'every relation' AND column_name IS NULL AND relations.kind <> 'S'
-                    UNION ALL
-                    SELECT
-                        privilege || ' of ' || column_name || ' on ' || name,
-                        has_column_privilege(oid, column_name, privilege)
-                    FROM granted
-                    JOIN relations ON name = object
-                    WHERE column_name IS NOT NULL
-                    UNION ALL
-                    SELECT privilege || ' on ' || name, has_sequence_privilege(oid, privilege)
-                    FROM granted
-                    JOIN relations ON name = object
-                    WHERE granted.kind = 'sequence'
-                    UNION ALL
-                    SELECT privilege || ' on ' || name, has_function_privilege(oid, privilege)
-                    FROM granted
-                    JOIN functions ON name = object
-                    WHERE kind = 'function'
-                    UNION ALL
-                    SELECT privilege || ' on ' || oid::regprocedure, has_function_privilege(oid, privilege)
-                    FROM granted
-                    JOIN functions ON oid = to_regprocedure(object)
-                    WHERE kind = 'function' AND object LIKE '%(%'
-                    UNION ALL
-                    SELECT privilege || ' on ' || oid::regprocedure, has_function_privilege(oid, privilege)
-                    FROM granted
-                    JOIN functions ON schema = object
-                    WHERE kind = 'every function'
+                ), \(Self.grantable), looked_up (missing, is_granted) AS MATERIALIZED (
+                    -- Otherwise the planner may ask a table about a right that only functions know.
+                    \(Self.rights)
                 )
                 SELECT DISTINCT missing
                 FROM looked_up
@@ -108,4 +58,64 @@ extension LedgerSession {
             ).map { try $0.decode("missing", as: String.self) }
         }
     }
+
+    /// What the database has, by the names under which roles.sql grants rights on it.
+    private static let grantable: SQL = """
+        relations (oid, kind, schema, name) AS (
+            SELECT pg_class.oid, relkind, nspname, nspname || '.' || relname
+            FROM pg_class
+            JOIN pg_namespace ON pg_namespace.oid = relnamespace
+            WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+        ), functions (oid, schema, name) AS (
+            SELECT pg_proc.oid, nspname, nspname || '.' || proname
+            FROM pg_proc
+            JOIN pg_namespace ON pg_namespace.oid = pronamespace
+            WHERE nspname NOT IN ('pg_catalog', 'information_schema')
+        )
+        """
+
+    /// Whether the login has each right of `granted`. Each kind of object is joined by an equality: to look at every
+    /// pair of a grant and a function takes a night 70 ms.
+    private static let rights: SQL = """
+        SELECT 'USAGE on ' || object, has_schema_privilege(object, 'USAGE')
+        FROM granted
+        WHERE kind = 'schema'
+        UNION ALL
+        SELECT privilege || ' on ' || name, has_table_privilege(oid, privilege)
+        FROM granted
+        JOIN relations ON name = object
+        WHERE granted.kind = 'relation' AND column_name IS NULL
+        UNION ALL
+        SELECT privilege || ' on ' || name, has_table_privilege(oid, privilege)
+        FROM granted
+        JOIN relations ON schema = object
+        WHERE granted.kind = 'every relation' AND column_name IS NULL AND relations.kind <> 'S'
+        UNION ALL
+        SELECT
+            privilege || ' of ' || column_name || ' on ' || name,
+            has_column_privilege(oid, column_name, privilege)
+        FROM granted
+        JOIN relations ON name = object
+        WHERE column_name IS NOT NULL
+        UNION ALL
+        SELECT privilege || ' on ' || name, has_sequence_privilege(oid, privilege)
+        FROM granted
+        JOIN relations ON name = object
+        WHERE granted.kind = 'sequence'
+        UNION ALL
+        SELECT privilege || ' on ' || name, has_function_privilege(oid, privilege)
+        FROM granted
+        JOIN functions ON name = object
+        WHERE kind = 'function'
+        UNION ALL
+        SELECT privilege || ' on ' || oid::regprocedure, has_function_privilege(oid, privilege)
+        FROM granted
+        JOIN functions ON oid = to_regprocedure(object)
+        WHERE kind = 'function' AND object LIKE '%(%'
+        UNION ALL
+        SELECT privilege || ' on ' || oid::regprocedure, has_function_privilege(oid, privilege)
+        FROM granted
+        JOIN functions ON schema = object
+        WHERE kind = 'every function'
+        """
 }
