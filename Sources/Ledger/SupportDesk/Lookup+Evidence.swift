@@ -78,7 +78,7 @@ extension LedgerSession {
                 FROM receipts
                 WHERE user_id = \(id) AND \(isInTrouble)
                 ORDER BY submitted_at DESC
-                LIMIT \(Int64(Lookup.longest))
+                LIMIT \(Lookup.rowLimit)
             )
             UNION
             (
@@ -86,7 +86,7 @@ extension LedgerSession {
                 FROM \(receipts: receiptIDs, of: "receipts")
                 WHERE \(isInTrouble)
                 ORDER BY submitted_at DESC
-                LIMIT \(Int64(Lookup.longest))
+                LIMIT \(Lookup.rowLimit)
             )
             ORDER BY submitted_at DESC, receipt_id
             """

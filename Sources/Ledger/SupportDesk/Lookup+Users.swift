@@ -10,7 +10,7 @@ extension LedgerSession {
             FROM orders
             WHERE order_id = \(id)
             ORDER BY bundle_id
-            LIMIT \(Int64(Lookup.longest))
+            LIMIT \(Lookup.rowLimit)
             """
         ).map {
             KnownOrder(

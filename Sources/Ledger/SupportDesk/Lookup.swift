@@ -33,7 +33,7 @@ extension LedgerSession {
     /// The receipts that were uploaded for an order.
     private func uploads(forOrder id: String) async throws -> [Int64] {
         try await connection.query(
-            "SELECT DISTINCT receipt_id FROM uploads WHERE order_id = \(id) LIMIT \(Int64(Lookup.longest))"
+            "SELECT DISTINCT receipt_id FROM uploads WHERE order_id = \(id) LIMIT \(Lookup.rowLimit)"
         ).map { try $0.decode("receipt_id") }
     }
 
@@ -45,7 +45,7 @@ extension LedgerSession {
             FROM receipts
             WHERE user_id = \(userID) AND state = 'watched'
             ORDER BY submitted_at DESC
-            LIMIT \(Int64(Lookup.longest))
+            LIMIT \(Lookup.rowLimit)
             """
         ).map { try $0.decode("receipt_id", as: Int64.self) }
         return try await connection.query(
@@ -54,70 +54,81 @@ extension LedgerSession {
             FROM sightings
             JOIN white USING (transaction_id, bundle_id, environment)
             WHERE receipt_id = ANY (\(watched))
-            LIMIT \(Int64(Lookup.longest))
+            LIMIT \(Lookup.rowLimit)
             """
         ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
     }
 
-    /// The transactions that an order, a user, or an original purchase stands for. For a user they are what is owed: by
-    /// an open case, an admission, or a token.
+    /// The transactions that an order, a user, or an original purchase stands for.
     private func transactions(named id: String, seenIn receipts: [Int64]) async throws -> [TransactionName] {
-        let some = Int64(Lookup.longest)
-        return try await connection.query(
+        try await connection.query(
             """
-            (SELECT transaction_id, bundle_id FROM black WHERE order_id = \(id) LIMIT \(some))
+            \(Self.transactions(ofOrder: id, seenIn: receipts))
             UNION
-            (
-                SELECT transaction_id, bundle_id FROM sightings
-                WHERE receipt_id = ANY (\(receipts)) AND order_id = \(id)
-                LIMIT \(some)
-            )
-            UNION
-            (SELECT transaction_id, bundle_id FROM claims WHERE order_id = \(id) LIMIT \(some))
-            UNION
-            (
-                -- In an order, so that the planner doesn't hope to meet some early in a scan of all.
-                SELECT transaction_id, bundle_id FROM cases
-                WHERE order_ids @> ARRAY[\(id)] AND state = 'open'
-                ORDER BY opened_at DESC
-                LIMIT \(some)
-            )
-            UNION
-            (
-                SELECT transaction_id, bundle_id FROM cases
-                WHERE owner_user_ids @> ARRAY[\(id)] AND state = 'open'
-                ORDER BY opened_at DESC
-                LIMIT \(some)
-            )
-            UNION
-            (
-                SELECT transaction_id, bundle_id FROM transactions
-                WHERE admitted_user_id = \(id) AND starts_with(place, 'white')
-                LIMIT \(some)
-            )
-            UNION
-            (
-                SELECT transaction_id, bundle_id
-                FROM (
-                    SELECT app_account_token, bundle_id FROM account_tokens WHERE user_id = \(id)
-                    UNION
-                    SELECT app_account_token, bundle_id FROM orders
-                    WHERE user_id = \(id) AND app_account_token IS NOT NULL
-                ) AS own
-                JOIN transactions USING (app_account_token, bundle_id)
-                WHERE starts_with(place, 'white')
-                LIMIT \(some)
-            )
+            \(Self.transactions(owedTo: id))
             UNION
             (
                 SELECT transaction_id, bundle_id FROM transactions
                 WHERE iap.is_of_original(transaction_id, original_transaction_id, \(id))
                     AND place IN ('white', 'black')
                 ORDER BY purchased_at DESC
-                LIMIT \(some)
+                LIMIT \(Lookup.rowLimit)
             )
             """
         ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
+    }
+
+    private static func transactions(ofOrder id: String, seenIn receipts: [Int64]) -> SQL {
+        """
+        (SELECT transaction_id, bundle_id FROM black WHERE order_id = \(id) LIMIT \(Lookup.rowLimit))
+        UNION
+        (
+            SELECT transaction_id, bundle_id FROM sightings
+            WHERE receipt_id = ANY (\(receipts)) AND order_id = \(id)
+            LIMIT \(Lookup.rowLimit)
+        )
+        UNION
+        (SELECT transaction_id, bundle_id FROM claims WHERE order_id = \(id) LIMIT \(Lookup.rowLimit))
+        UNION
+        (
+            -- In an order, so that the planner doesn't hope to meet some early in a scan of all.
+            SELECT transaction_id, bundle_id FROM cases
+            WHERE order_ids @> ARRAY[\(id)] AND state = 'open'
+            ORDER BY opened_at DESC
+            LIMIT \(Lookup.rowLimit)
+        )
+        """
+    }
+
+    /// By an open case, an admission, or a token.
+    private static func transactions(owedTo userID: String) -> SQL {
+        """
+        (
+            SELECT transaction_id, bundle_id FROM cases
+            WHERE owner_user_ids @> ARRAY[\(userID)] AND state = 'open'
+            ORDER BY opened_at DESC
+            LIMIT \(Lookup.rowLimit)
+        )
+        UNION
+        (
+            SELECT transaction_id, bundle_id FROM transactions
+            WHERE admitted_user_id = \(userID) AND starts_with(place, 'white')
+            LIMIT \(Lookup.rowLimit)
+        )
+        UNION
+        (
+            SELECT transaction_id, bundle_id
+            FROM (
+                SELECT app_account_token, bundle_id FROM account_tokens WHERE user_id = \(userID)
+                UNION
+                SELECT app_account_token, bundle_id FROM orders
+                WHERE user_id = \(userID) AND app_account_token IS NOT NULL
+            ) AS own
+            JOIN transactions USING (app_account_token, bundle_id)
+            WHERE starts_with(place, 'white')
+            LIMIT \(Lookup.rowLimit)
+        )
+        """
     }
 }
 
@@ -131,6 +142,8 @@ struct TransactionName: Hashable {
 struct Lookup {
     /// The most transactions, receipts or deliveries that are listed: a person reads them.
     static let longest = 50
+    /// The same, as the type that a LIMIT takes.
+    static let rowLimit = Int64(longest)
     /// The most sightings or claims of one transaction: one receipt may be passed around among thousands.
     static let evidence: Int64 = 100
 
