@@ -36,27 +36,11 @@ struct Screener: Sendable {
     ) -> [SightedTransaction] {
         var sightings: [SightedTransaction] = []
         for (app, receipt, group) in receipts(in: verified) {
-            let screened = receipt.transactions.map { verified in
-                let transaction = verified.transaction
-                let type = type(of: transaction, in: app)
-                let original = original(of: transaction, type, app, receipt)
-                let subject = ScreeningSubject(
-                    transaction: transaction, environment: receipt.environment, foundBundleID: receipt.bundleID,
-                    app: app, productType: type,
-                    isOriginalKnown: original.map {
-                        known.isKnown($0, besides: transaction.id, presented: presented[$0] ?? [])
-                    } ?? false)
-                return (
-                    ScreenedTransaction(
-                        subject: subject, source: verified.source,
-                        verifiedAt: verified.signedAt ?? receipt.verifiedAt,
-                        confirmedAt: verified.signedAt == nil ? nil : receipt.verifiedAt,
-                        madeAt: verified.madeAt),
-                    verified
-                )
+            let transactions = receipt.transactions.map { verified in
+                (screened(verified, of: receipt, for: app, known: known, presented: presented), verified)
             }
             for holder in group.receipts {
-                for (transaction, verified) in screened {
+                for (transaction, verified) in transactions {
                     sightings.append(
                         SightedTransaction(
                             transaction, receipt: holder, isInReceipt: verified.isInReceipt,
@@ -65,6 +49,26 @@ struct Screener: Sendable {
             }
         }
         return sightings
+    }
+
+    /// A transaction as its receipt shows it. What was signed is as old as its signature, and confirmed by the night
+    /// that looks at it.
+    private func screened(
+        _ verified: VerifiedTransaction, of receipt: VerifiedReceipt, for app: App, known: KnownOriginals,
+        presented: [KnownOriginals.Original: Set<TransactionID>]
+    ) -> ScreenedTransaction {
+        let transaction = verified.transaction
+        let type = type(of: transaction, in: app)
+        let original = original(of: transaction, type, app, receipt)
+        let subject = ScreeningSubject(
+            transaction: transaction, environment: receipt.environment, foundBundleID: receipt.bundleID, app: app,
+            productType: type,
+            isOriginalKnown: original.map {
+                known.isKnown($0, besides: transaction.id, presented: presented[$0] ?? [])
+            } ?? false)
+        return ScreenedTransaction(
+            subject: subject, source: verified.source, verifiedAt: verified.signedAt ?? receipt.verifiedAt,
+            confirmedAt: verified.signedAt == nil ? nil : receipt.verifiedAt, madeAt: verified.madeAt)
     }
 
     /// When a receipt was made, if the lack of one of its app's purchases tells that the client has finished that
