@@ -4,7 +4,7 @@ import Reconciliation
 
 /// The first period without access of a subscription, as the sweep came upon it.
 struct SubscriptionHead {
-    /// Its place in the page.
+    /// Its position in the page.
     let index: Int
     let originalID: String
     /// Periods before this are not judged.

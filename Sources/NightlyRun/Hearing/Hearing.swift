@@ -76,8 +76,8 @@ struct Hearing {
             RefusedNotice(payload: $0.payload, problem: $0.flaw.text, isFinal: $0.flaw.isFinal)
         }
         (batch.heardFrom, batch.heardThrough) = (read.heardFrom, read.heardThrough)
-        return try await take(batch, of: app) { place, why, rest in
-            guard let payload = notices[place].payload else { return }
+        return try await take(batch, of: app) { index, why, rest in
+            guard let payload = notices[index].payload else { return }
             rest.refused.append(RefusedNotice(payload: payload, problem: why, isFinal: false))
         }
     }
@@ -85,9 +85,9 @@ struct Hearing {
     /// Takes a batch, or one notice after the other if PostgreSQL refuses what one says: that must not keep the others
     /// from being taken, tonight and every night after.
     ///
-    /// - Parameter refuse: notes a refused notice, by its position in the batch and PostgreSQL's words, in what is
-    ///   taken after all of them.
-    private func take(
+    /// - Parameter refuse: notes a refused notice, by its index in the batch and PostgreSQL's words, in what is taken
+    ///   after all of them.
+    func take(
         _ batch: NoticeBatch, of app: App, refuse: (Int, String, inout NoticeBatch) -> Void
     ) async throws(LedgerError) -> NoticeTotals {
         do {
@@ -99,13 +99,13 @@ struct Hearing {
         var rest = NoticeBatch(runID: runID, now: now, notices: [])
         rest.refused = batch.refused
         rest.handed = batch.handed
-        for (place, notice) in batch.notices.enumerated().sorted(by: { $0.element.signedAt < $1.element.signedAt }) {
+        for (index, notice) in batch.notices.enumerated().sorted(by: { $0.element.signedAt < $1.element.signedAt }) {
             do {
                 totals += try await take(NoticeBatch(runID: runID, now: now, notices: [notice]), of: app)
             } catch {
                 guard case .unfit(let why) = error else { throw error }
                 logUnreadable(why, app.bundleID)
-                refuse(place, why, &rest)
+                refuse(index, why, &rest)
             }
         }
         let locked = Set(totals.locked)
@@ -141,51 +141,6 @@ struct Hearing {
             LogEntry(
                 .warning, "a notification of Apple's is left out",
                 fields: ["bundle_id": bundleID.text, "error": text], runID: runID))
-    }
-}
-
-// MARK: What the apps' servers handed on, and what could not be used before
-
-extension Hearing {
-    private static let handedAtOnce = 500
-
-    private func takeHandedNotices(of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
-        var totals = NoticeTotals()
-        var last: HandedNotice.Key?
-        while !stop.isRequested {
-            let handed = try await session.handedNotices(
-                of: [app.app.bundleID], after: last, limit: Self.handedAtOnce)
-            guard let end = handed.last else { break }
-            last = end.key
-            totals += try await take(handed, of: app)
-        }
-        return totals
-    }
-
-    private func take(_ handed: [HandedNotice], of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
-        var taken: [HandedNotice.Key: TransactionID?] = [:]
-        var notices: [(key: HandedNotice.Key, heard: HeardNotice)] = []
-        var refused: [(key: HandedNotice.Key, problem: String, isFinal: Bool)] = []
-        for item in handed {
-            switch services.notice(handedOn: item.payload, for: app) {
-            case .success(let notice):
-                let heard = heard(notice, by: item.heardBy, for: app.app)
-                taken[item.key] = .some(heard?.transaction.key.id)
-                if let heard { notices.append((item.key, heard)) }
-            case .failure(let flaw): refused.append((item.key, flaw.text, flaw.isFinal))
-            }
-        }
-        var totals = NoticeTotals()
-        if !taken.isEmpty {
-            var batch = NoticeBatch(runID: runID, now: now, notices: notices.map(\.heard))
-            batch.handed = taken
-            totals = try await take(batch, of: app.app) { place, why, rest in
-                rest.handed.removeValue(forKey: notices[place].key)
-                refused.append((notices[place].key, why, false))
-            }
-        }
-        try await session.refuse(refused)
-        return totals
     }
 }
 
