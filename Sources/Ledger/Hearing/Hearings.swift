@@ -37,6 +37,31 @@ extension LedgerSession {
     /// How many reasons are told each by itself: a reason may repeat what anybody posted.
     private static let mostProblems: Int64 = 5
 
+    /// The notifications of an app that could not be taken, by reason, the commonest first.
+    private static let notTaken: SQL = """
+        LEFT JOIN LATERAL (
+            SELECT
+                array_agg(heard_by ORDER BY rank, heard_by) AS ways,
+                array_agg(problem ORDER BY rank, heard_by) AS problems,
+                array_agg(notices ORDER BY rank, heard_by) AS counts
+            FROM (
+                SELECT
+                    heard_by, least(rank, \(mostProblems + 1)) AS rank,
+                    CASE WHEN rank <= \(mostProblems) THEN problem ELSE 'other reasons' END AS problem,
+                    sum(notices)::bigint AS notices
+                FROM (
+                    SELECT
+                        row_number() OVER (ORDER BY count(*) DESC, handed.problem, handed.heard_by) AS rank,
+                        handed.heard_by, handed.problem, count(*) AS notices
+                    FROM iap.handed_notices AS handed
+                    WHERE handed.bundle_id = wanted.bundle_id AND handed.problem IS NOT NULL
+                    GROUP BY handed.heard_by, handed.problem
+                ) AS counted
+                GROUP BY 1, 2, 3
+            ) AS told
+        ) AS not_taken ON true
+        """
+
     /// How hearing these apps goes: up to when, and what can't be read.
     public func hearings(of apps: [App], now: Date) async throws(LedgerError) -> [HearingFigures] {
         try await translating {
@@ -48,29 +73,9 @@ extension LedgerSession {
                     coalesce(unsent.notices, 0) AS unsent, unsent.last_result,
                     coalesce(delivered.purchases, 0) AS delivered
                 FROM unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) WITH ORDINALITY
-                    AS wanted (bundle_id, environment, place)
+                    AS wanted (bundle_id, environment, number)
                 LEFT JOIN hearings AS known USING (bundle_id, environment)
-                LEFT JOIN LATERAL (
-                    SELECT
-                        array_agg(heard_by ORDER BY place, heard_by) AS ways,
-                        array_agg(problem ORDER BY place, heard_by) AS problems,
-                        array_agg(notices ORDER BY place, heard_by) AS counts
-                    FROM (
-                        SELECT
-                            heard_by, least(place, \(Self.mostProblems + 1)) AS place,
-                            CASE WHEN place <= \(Self.mostProblems) THEN problem ELSE 'other reasons' END AS problem,
-                            sum(notices)::bigint AS notices
-                        FROM (
-                            SELECT
-                                row_number() OVER (ORDER BY count(*) DESC, handed.problem, handed.heard_by) AS place,
-                                handed.heard_by, handed.problem, count(*) AS notices
-                            FROM iap.handed_notices AS handed
-                            WHERE handed.bundle_id = wanted.bundle_id AND handed.problem IS NOT NULL
-                            GROUP BY handed.heard_by, handed.problem
-                        ) AS counted
-                        GROUP BY 1, 2, 3
-                    ) AS told
-                ) AS not_taken ON true
+                \(Self.notTaken)
                 LEFT JOIN LATERAL (
                     SELECT count(*) AS notices, max(last_result) AS last_result
                     FROM \(stored: .notices) AS notices
@@ -86,7 +91,7 @@ extension LedgerSession {
                         AND t.bundle_id = wanted.bundle_id AND t.environment = wanted.environment
                 ) AS delivered ON true
                 WHERE known.bundle_id IS NOT NULL OR not_taken.counts IS NOT NULL
-                ORDER BY place
+                ORDER BY wanted.number
                 """)
             return try rows.map { try HearingFigures($0) }
         }
