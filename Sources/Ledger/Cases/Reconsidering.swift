@@ -44,16 +44,7 @@ extension LedgerSession {
             """
             UPDATE \(stored: .receipts)
             SET state = 'watched', next_attempt_at = \(now),
-                -- A seal that does not fit stays, for its row was changed by hand.
-                seal = CASE
-                    WHEN seal = audit.receipt_seal(
-                        receipts.bucket, receipts.receipt_id, bundle_id, user_id, payload_sha256, order_id,
-                        transaction_id, submitted_at, state, is_erased)
-                    THEN audit.receipt_seal(
-                        receipts.bucket, receipts.receipt_id, bundle_id, user_id, payload_sha256, order_id,
-                        transaction_id, submitted_at, 'watched', is_erased)
-                    ELSE seal
-                END
+                seal = \(ReceiptSeal.renewed(of: "receipts", state: "'watched'"))
             FROM unnest(
                 \(try held.map { try $0.decode("bucket", as: Int16.self) }),
                 \(try held.map { try $0.decode("receipt_id", as: Int64.self) })

@@ -33,6 +33,11 @@ struct ReceiptsImport {
     }
 
     private func takeReceipts() async throws {
+        let orderID: SQL = "coalesce(known.order_id, EXCLUDED.order_id)"
+        let transactionID: SQL = "coalesce(known.transaction_id, EXCLUDED.transaction_id)"
+        let submittedAt: SQL = "least(known.submitted_at, EXCLUDED.submitted_at)"
+        let seal = ReceiptSeal.renewed(
+            of: "known", orderID: orderID, transactionID: transactionID, submittedAt: submittedAt)
         try await connection.execute(
             """
             INSERT INTO receipts AS known (
@@ -63,22 +68,11 @@ struct ReceiptsImport {
             JOIN incoming USING (line, bundle_id)
             ORDER BY bucket, payload_sha256, bundle_id, receipt.user_id
             ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
-            SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
-                transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            SET order_id = \(orderID),
+                transaction_id = \(transactionID),
                 device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
-                submitted_at = least(known.submitted_at, EXCLUDED.submitted_at),
-                -- A seal that does not fit stays, for its row was changed by hand.
-                seal = CASE
-                    WHEN known.seal = audit.receipt_seal(
-                        known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
-                        known.order_id, known.transaction_id, known.submitted_at, known.state, known.is_erased)
-                    THEN audit.receipt_seal(
-                        known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
-                        coalesce(known.order_id, EXCLUDED.order_id),
-                        coalesce(known.transaction_id, EXCLUDED.transaction_id),
-                        least(known.submitted_at, EXCLUDED.submitted_at), known.state, known.is_erased)
-                    ELSE known.seal
-                END
+                submitted_at = \(submittedAt),
+                seal = \(seal)
             WHERE (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
                 OR (known.transaction_id IS NULL AND EXCLUDED.transaction_id IS NOT NULL)
                 OR (known.device IS NULL AND EXCLUDED.device IS NOT NULL AND known.device_purged_at IS NULL)

@@ -50,18 +50,7 @@ extension LedgerSession {
                 error_text = settled.error_text,
                 signature = coalesce(settled.signature, receipts.signature),
                 made_at = coalesce(settled.made_at, receipts.made_at),
-                -- A seal that does not fit stays, for its row was changed by hand.
-                seal = CASE
-                    WHEN receipts.seal = audit.receipt_seal(
-                        receipts.bucket, receipts.receipt_id, receipts.bundle_id, receipts.user_id,
-                        receipts.payload_sha256, receipts.order_id, receipts.transaction_id, receipts.submitted_at,
-                        receipts.state, receipts.is_erased)
-                    THEN audit.receipt_seal(
-                        receipts.bucket, receipts.receipt_id, receipts.bundle_id, receipts.user_id,
-                        receipts.payload_sha256, receipts.order_id, receipts.transaction_id, receipts.submitted_at,
-                        settled.state, receipts.is_erased)
-                    ELSE receipts.seal
-                END
+                seal = \(ReceiptSeal.renewed(of: "receipts", state: "settled.state"))
             FROM unnest(
                 \(tried.map(\.id).buckets), \(tried.map(\.id)), \(tried.map(\.state)), \(tried.map(\.attempts)),
                 \(tried.map(\.isVerified)),
