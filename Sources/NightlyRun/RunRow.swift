@@ -48,9 +48,12 @@ struct RunRow {
         do {
             try await session.end(runID, as: end, at: present.clock)
         } catch .connectionLost where !isDryRun {
-            // The database may be there again, or it ended this session alone.
+            // The database may be there again, or it ended this session alone. If it is not, the next run sees that the
+            // row's session is gone, and ends the row.
             try? await session.reconnect()
             try? await session.end(runID, as: end, at: present.clock)
-        } catch {}
+        } catch {
+            // The caller throws what the run failed of, which tells more than that its row could not say so.
+        }
     }
 }

@@ -141,6 +141,7 @@ package struct AppleServices: Sendable {
     package func checkAccess() async throws(UnusableSetting) -> [BundleID: String] {
         var refused = await refusals(of: asking)
         if !refused.isEmpty {
+            // A stop ends the pause; what is asked then is not sent, so that no key counts as refused.
             try? await Task.sleep(for: Self.pauseAfterRefusal)
             refused = await refusals(of: Set(refused.keys))
         }

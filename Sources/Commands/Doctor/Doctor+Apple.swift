@@ -70,6 +70,7 @@ extension Doctor {
         defer { session.close() }
         var findings: [Finding] = []
         for var app in settings.apps {
+            // The same if it went away since.
             guard let receipt = try? await session.receiptAtHand(of: app.app.bundleID) else { continue }
             app.mostHistoryPages = 1
             for verifier in services.verifiers(of: [app], now: Date()) {

@@ -98,6 +98,7 @@ public struct ImportJob: Sendable {
                 }
             } catch let error as LedgerError where summary.lines > 0 && JobError(interruptedBy: error) != nil {
                 log(LogEntry(.error, JobError(error, workingAs: .imports).description))
+                // The database may be gone for good: then the lines are there, and only the audit trail lacks the file.
                 try? await note(summary, options, session)
                 return summary
             }

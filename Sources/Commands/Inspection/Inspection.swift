@@ -52,6 +52,7 @@ public struct Inspection: Encodable, Sendable {
 
     /// The inspection as one line of JSON.
     public var line: String {
+        // Nothing in it is a number that JSON can't write, which is all that could fail.
         (try? String(json: self)) ?? "{}"
     }
 }
