@@ -126,17 +126,17 @@ extension VerifiedReceipt {
     /// Takes over the state of the customer's purchases, and those that the receipt doesn't hold. What could not be
     /// read of either stays noted: the history may lack what the receipt holds.
     mutating func take(_ history: CustomerHistory) {
-        var places: [TransactionID: Int] = [:]
-        for (place, verified) in transactions.enumerated() { places[verified.transaction.id] = place }
+        var indices: [TransactionID: Int] = [:]
+        for (index, verified) in transactions.enumerated() { indices[verified.transaction.id] = index }
         unreadable += history.unreadable
         for transaction in history.transactions {
-            if let place = places[transaction.id] {
-                if transaction.refundedAt == nil, isFreshRefund(transactions[place]) { continue }
-                transactions[place].transaction = transaction
-                transactions[place].source = .serverAPI
-                transactions[place].signedAt = nil
+            if let index = indices[transaction.id] {
+                if transaction.refundedAt == nil, isFreshRefund(transactions[index]) { continue }
+                transactions[index].transaction = transaction
+                transactions[index].source = .serverAPI
+                transactions[index].signedAt = nil
             } else {
-                places[transaction.id] = transactions.count
+                indices[transaction.id] = transactions.count
                 transactions.append(VerifiedTransaction(transaction, source: .serverAPI, isInReceipt: false))
             }
         }

@@ -61,7 +61,7 @@ extension LedgerSession {
                         *,
                         sum(CASE WHEN is_first THEN octet_length(payload) ELSE 0 END)
                             OVER (ORDER BY payload_sha256) AS bytes,
-                        rank() OVER (ORDER BY payload_sha256) AS place
+                        rank() OVER (ORDER BY payload_sha256) AS rank
                     FROM grouped
                 )
                 SELECT
@@ -69,7 +69,7 @@ extension LedgerSession {
                     payload_sha256, chosen,
                     CASE WHEN is_first THEN payload END AS payload, upload_transaction_ids, upload_order_ids
                 FROM measured
-                WHERE bytes <= \(payloadBytes) OR place = 1
+                WHERE bytes <= \(payloadBytes) OR rank = 1
                 ORDER BY payload_sha256, bundle_id, receipt_id
                 """)
             return try InboxBatch(buckets: buckets, rows: rows, after: after, limit: limit)

@@ -101,8 +101,8 @@ extension LedgerSession {
             let rows = try await connection.query(
                 """
                 SELECT encode(sha256(convert_to(sql, 'UTF8')), 'hex') AS checksum
-                FROM unnest(\(Migration.all.map(\.sql))) WITH ORDINALITY AS known (sql, place)
-                ORDER BY place
+                FROM unnest(\(Migration.all.map(\.sql))) WITH ORDINALITY AS known (sql, number)
+                ORDER BY number
                 """)
             return zip(Migration.all, try rows.map { try $0.decode("checksum", as: String.self) }).map { ($0, $1) }
         }

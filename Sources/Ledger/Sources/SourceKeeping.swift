@@ -184,9 +184,9 @@ extension LedgerSession {
                 SELECT
                     source, taken, already_there, refused, problem,
                     (SELECT count(*) FROM refused_rows WHERE refused_rows.source = sources.source) AS refused_lately
-                FROM unnest(\(names)) WITH ORDINALITY AS wanted (name, place)
+                FROM unnest(\(names)) WITH ORDINALITY AS wanted (name, number)
                 JOIN sources ON sources.source = name AND tried_at = \(now)
-                ORDER BY place
+                ORDER BY wanted.number
                 """)
             var pulls = try rows.map(SourcePull.init)
             for index in pulls.indices where pulls[index].refusedLately > 0 {

@@ -102,18 +102,18 @@ extension LedgerSession {
             """)
         let redeliveries = try await openRedeliveries(of: ids)
         guard !takings.isEmpty || !comments.isEmpty || !redeliveries.isEmpty else { return }
-        var places: [TransactionKey: Int] = [:]
-        for (place, found) in page.enumerated() { places[found.key] = place }
+        var indices: [TransactionKey: Int] = [:]
+        for (index, found) in page.enumerated() { indices[found.key] = index }
         for row in takings {
-            guard let place = places[try TransactionKey(row)] else { continue }
-            page[place].taking = CaseTaking(by: try row.decode("taken_by"), since: try row.decode("taken_at"))
+            guard let index = indices[try TransactionKey(row)] else { continue }
+            page[index].taking = CaseTaking(by: try row.decode("taken_by"), since: try row.decode("taken_at"))
         }
         for (key, redelivery) in redeliveries where redelivery.orderedAt <= now {
-            if let place = places[key] { page[place].redelivery = redelivery }
+            if let index = indices[key] { page[index].redelivery = redelivery }
         }
         for row in comments {
-            guard let place = places[try TransactionKey(row)] else { continue }
-            page[place].comments.append(
+            guard let index = indices[try TransactionKey(row)] else { continue }
+            page[index].comments.append(
                 DeskComment(
                     at: try row.decode("happened_at"), by: try row.decode("actor"),
                     text: try row.decode("note", as: String?.self) ?? ""))

@@ -42,12 +42,12 @@ extension LedgerSession {
             """)
         var strays: [StrayClaim] = []
         for claim in try rows.map(StrayClaim.init) where lookup.names(claim.transactionID, of: claim.bundleID) {
-            let places = transactions.indices.filter {
+            let indices = transactions.indices.filter {
                 transactions[$0].key.id.text == claim.transactionID
                     && transactions[$0].key.bundleID.text == claim.bundleID
             }
-            if places.isEmpty { strays.append(claim) }
-            for place in places { transactions[place].claims.append(claim.attempt) }
+            if indices.isEmpty { strays.append(claim) }
+            for index in indices { transactions[index].claims.append(claim.attempt) }
         }
         return strays
     }

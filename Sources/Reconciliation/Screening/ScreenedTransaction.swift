@@ -88,21 +88,21 @@ extension [ScreenedTransaction] {
     private func merged(_ isBetter: (ScreenedTransaction, ScreenedTransaction) -> Bool) -> [ScreenedTransaction] {
         var best: [ScreenedTransaction] = []
         best.reserveCapacity(count)
-        var places: [TransactionKey: Int] = [:]
-        places.reserveCapacity(count)
+        var indices: [TransactionKey: Int] = [:]
+        indices.reserveCapacity(count)
         var others: [ScreenedTransaction] = []
         for heard in self {
-            guard let place = places[heard.key] else {
-                places[heard.key] = best.count
+            guard let index = indices[heard.key] else {
+                indices[heard.key] = best.count
                 best.append(heard)
                 continue
             }
-            let takesPlace = isBetter(heard, best[place])
-            others.append(takesPlace ? best[place] : heard)
-            if takesPlace { best[place] = heard }
+            let isBest = isBetter(heard, best[index])
+            others.append(isBest ? best[index] : heard)
+            if isBest { best[index] = heard }
         }
         for other in others.sorted(by: isBetter) {
-            if let place = places[other.key] { best[place].fillIn(from: other) }
+            if let index = indices[other.key] { best[index].fillIn(from: other) }
         }
         // Sorting moves numbers faster than what they stand for.
         return best.indices.sorted { best[$0].key < best[$1].key }.map { best[$0] }
