@@ -25,6 +25,13 @@ public struct NoticeBatch: Sendable {
         self.notices = notices
         heard = notices.map(\.transaction).latest()
     }
+
+    /// The notifications of the app's server that end, if another session has these transactions locked: what tells of
+    /// one of them waits for the next night.
+    public func handed(whileLocked locked: [TransactionID]) -> [HandedNotice.Key: TransactionID?] {
+        let locked = Set(locked)
+        return handed.filter { !($0.value.map(locked.contains) ?? false) }
+    }
 }
 
 extension LedgerSession {
@@ -62,9 +69,7 @@ extension LedgerSession {
                         \(bundleID.text), \(environment.rawValue), \(from), \(through),
                         \(batch.notices.map(\.signedAt).max()), \(batch.now), NULL)
                     """)
-                // What was locked waits for the next night.
-                let locked = Set(totals.locked)
-                try await end(batch.handed.filter { !($0.value.map(locked.contains) ?? false) }.keys)
+                try await end(batch.handed(whileLocked: totals.locked).keys)
                 checkpoint(.noticesCommitting)
                 return totals
             }

@@ -108,10 +108,9 @@ struct Hearing {
                 refuse(index, why, &rest)
             }
         }
-        let locked = Set(totals.locked)
-        rest.handed = rest.handed.filter { !($0.value.map(locked.contains) ?? false) }
+        rest.handed = rest.handed(whileLocked: totals.locked)
         // What was locked is asked for again.
-        if locked.isEmpty { (rest.heardFrom, rest.heardThrough) = (batch.heardFrom, batch.heardThrough) }
+        if totals.locked.isEmpty { (rest.heardFrom, rest.heardThrough) = (batch.heardFrom, batch.heardThrough) }
         totals += try await take(rest, of: app)
         return totals
     }
