@@ -59,7 +59,10 @@ extension RunReport {
         self.init(
             runID: run.runID, startedAt: run.startedAt, finishedAt: run.finishedAt, now: run.asOf,
             timeZone: timeZone, outcome: run.reason.map { .endedEarly($0) } ?? .complete, receipts: run.receipts,
-            totals: run.totals, cases: run.cases, pending: run.pending, stages: run.stages)
+            totals: run.totals)
+        cases = run.cases
+        pending = run.pending
+        stages = run.stages
         heard = run.heard
         asked = run.asked
         purged = run.purged

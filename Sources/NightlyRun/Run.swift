@@ -170,12 +170,13 @@ struct Run {
     ) -> RunReport {
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
-            timeZone: job.settings.timeZone, outcome: outcome(of: taken), receipts: taken.receipts, totals: totals,
-            cases: figures.cases.counts, pending: figures.pending, stages: night.stopwatch.stages)
+            timeZone: job.settings.timeZone, outcome: outcome(of: taken), receipts: taken.receipts, totals: totals)
+        head.take(figures.cases)
+        head.pending = figures.pending
+        head.stages = night.stopwatch.stages
         head.beyondLimit = max(0, due.values.reduce(0, +) - max(taken.receipts.due, taken.receipts.tried))
         head.purged = purged
         head.leftOut = taken.leftOut
-        head.take(figures.cases)
         head.sources = taken.sources
         head.heard = heard
         head.asked = asked

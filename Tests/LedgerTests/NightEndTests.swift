@@ -124,11 +124,12 @@ import Testing
             let run = try await ledger.begin(at: began, session)
             #expect(try await session.latestRun() == nil)
             _ = try await session.closeBooks(of: run)
-            let cases = CaseCounts(byLikelihood: [.high: 2], new: 1)
             var head = RunReport(
                 runID: run, startedAt: began, finishedAt: began, now: began, timeZone: .gmt,
-                outcome: .endedEarly("a lock"), receipts: ReceiptCounts(), totals: ControlTotals(), cases: cases,
-                pending: 7, stages: [StageTime(name: "record", seconds: 1, items: 3)])
+                outcome: .endedEarly("a lock"), receipts: ReceiptCounts(), totals: ControlTotals())
+            head.cases = CaseCounts(byLikelihood: [.high: 2], new: 1)
+            head.pending = 7
+            head.stages = [StageTime(name: "record", seconds: 1, items: 3)]
             head.heard = NoticeTotals(fresh: 4, unknown: 1)
             head.asked = AskingTotals(asked: 3, unknown: 2, unanswered: 1)
             head.purged = Purged(payloads: 1, devices: 2, orders: 3, notices: 4)

@@ -38,23 +38,23 @@ enum News {
     }
 
     static func findings(_ cases: Int) -> RunReport {
-        RunReport(
+        var head = RunReport(
             runID: 42, startedAt: now, finishedAt: now, now: now, timeZone: TimeZone(identifier: "Asia/Shanghai")!,
             outcome: .complete, receipts: ReceiptCounts(due: 9, verified: 6, tryAgain: 1, unusable: 1),
-            totals: ControlTotals(),
-            cases: CaseCounts(
-                byLikelihood: cases > 0 ? [.high: cases - 1, .low: 1] : [:], new: min(cases, 2), reopened: 0,
-                closed: [.delivered: 4],
-                money: cases > 0
-                    ? [
-                        Money(milliunits: 230_000, currency: CurrencyCode("JPY")!),
-                        Money(milliunits: 45_980, currency: CurrencyCode("USD")!),
-                    ] : [],
-                unpriced: 0, oldestPurchase: cases > 0 ? now.addingTimeInterval(-90_000) : nil),
-            pending: 7,
-            stages: [
-                StageTime(name: "verify", seconds: 1.5, items: 8), StageTime(name: "report", seconds: 0.25, items: 3),
-            ])
+            totals: ControlTotals())
+        head.cases = CaseCounts(
+            byLikelihood: cases > 0 ? [.high: cases - 1, .low: 1] : [:], new: min(cases, 2), closed: [.delivered: 4],
+            money: cases > 0
+                ? [
+                    Money(milliunits: 230_000, currency: CurrencyCode("JPY")!),
+                    Money(milliunits: 45_980, currency: CurrencyCode("USD")!),
+                ] : [],
+            oldestPurchase: cases > 0 ? now.addingTimeInterval(-90_000) : nil)
+        head.pending = 7
+        head.stages = [
+            StageTime(name: "verify", seconds: 1.5, items: 8), StageTime(name: "report", seconds: 0.25, items: 3),
+        ]
+        return head
     }
 }
 

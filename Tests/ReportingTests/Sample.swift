@@ -14,15 +14,17 @@ enum Sample {
         totals.alreadyBlack = Tally(transactions: 2, units: 2, hash: 1)
         totals.new = totals.newlyWhite
         totals.closingWhite = totals.newlyWhite
-        return RunReport(
+        var head = RunReport(
             runID: runID, startedAt: now, finishedAt: now, now: now, timeZone: TimeZone(identifier: "Asia/Shanghai")!,
             outcome: .complete, receipts: ReceiptCounts(due: 5, verified: 3, tryAgain: 1, unusable: 1),
-            totals: totals,
-            cases: CaseCounts(
-                byLikelihood: [.high: cases], new: cases,
-                money: [Money(milliunits: 230_000, currency: CurrencyCode("JPY")!)],
-                oldestPurchase: now.addingTimeInterval(-90_000)),
-            pending: 7, stages: [StageTime(name: "verify", seconds: 1.5, items: 5)])
+            totals: totals)
+        head.cases = CaseCounts(
+            byLikelihood: [.high: cases], new: cases,
+            money: [Money(milliunits: 230_000, currency: CurrencyCode("JPY")!)],
+            oldestPurchase: now.addingTimeInterval(-90_000))
+        head.pending = 7
+        head.stages = [StageTime(name: "verify", seconds: 1.5, items: 5)]
+        return head
     }
 
     static func lostOrder(id: String = "120000123456789012", user: String = "user-1") -> ReportedCase {

@@ -14,13 +14,13 @@ public struct RunReport: Hashable, Sendable {
     public var outcome: RunOutcome
     public var receipts: ReceiptCounts
     public var totals: ControlTotals
-    public var cases: CaseCounts
+    public var cases = CaseCounts()
     /// White transactions that are still within their grace: no cases.
-    public var pending: Int
+    public var pending = 0
     /// Seconds and items of each stage, in the order of the flow.
-    public var stages: [StageTime]
+    public var stages: [StageTime] = []
     /// The last runs up to this one, the oldest first.
-    public var history: [RunFigures]
+    public var history: [RunFigures] = []
     /// How many receipts more were due than the run was allowed to try.
     public var beyondLimit = 0
     /// What the run took away because it need not be kept any longer.
@@ -58,8 +58,7 @@ public struct RunReport: Hashable, Sendable {
 
     public init(
         runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,
-        receipts: ReceiptCounts, totals: ControlTotals, cases: CaseCounts, pending: Int, stages: [StageTime],
-        history: [RunFigures] = []
+        receipts: ReceiptCounts, totals: ControlTotals
     ) {
         self.runID = runID
         self.startedAt = startedAt
@@ -69,10 +68,6 @@ public struct RunReport: Hashable, Sendable {
         self.outcome = outcome
         self.receipts = receipts
         self.totals = totals
-        self.cases = cases
-        self.pending = pending
-        self.stages = stages
-        self.history = history
     }
 }
 
