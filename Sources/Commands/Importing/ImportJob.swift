@@ -2,51 +2,8 @@ import Foundation
 public import Importing
 public import Job
 import Ledger
-public import Reconciliation
+import Reconciliation
 import Verification
-
-/// What is imported, and how.
-public struct ImportOptions: Sendable {
-    public var kind: ImportKind
-    /// `-` is standard input.
-    public var file: String
-    /// `nil` to tell it by the file's name, or else by its first byte.
-    public var format: ImportFormat?
-    /// Whether to do everything and roll it back.
-    public var isDryRun: Bool
-
-    public init(kind: ImportKind, file: String, format: ImportFormat? = nil, isDryRun: Bool = false) {
-        self.kind = kind
-        self.file = file
-        self.format = format
-        self.isDryRun = isDryRun
-    }
-}
-
-/// What became of a file's lines: each is taken, was there already, or is refused.
-public struct ImportSummary: Hashable, Sendable {
-    public fileprivate(set) var taken = 0
-    public fileprivate(set) var alreadyThere = 0
-    public fileprivate(set) var refused: [RefusalReason: Int] = [:]
-    /// How many lines that can be taken are of each app, for the first hundred apps that the file names.
-    public fileprivate(set) var linesByApp: [BundleID: Int] = [:]
-    /// Whether the file was read to its end.
-    public fileprivate(set) var isComplete = false
-
-    public var refusedCount: Int { refused.values.reduce(0, +) }
-    public var lines: Int { taken + alreadyThere + refusedCount }
-
-    /// A file whose columns are mixed up may name another app in each line.
-    private static let mostApps = 100
-
-    fileprivate mutating func count(_ lines: [ImportLine]) {
-        for line in lines {
-            let bundleID = line.row.bundleID
-            guard linesByApp[bundleID] != nil || linesByApp.count < Self.mostApps else { continue }
-            linesByApp[bundleID, default: 0] += 1
-        }
-    }
-}
 
 /// Takes over a company's own history, a file at a time. It holds a few thousand lines at a time, however long the file
 /// is, and takes each line once, however often it is run: after a crash the same file is simply imported again.
