@@ -43,7 +43,7 @@ extension LedgerSession {
             UPDATE receipts
             SET state = settled.state,
                 attempts = settled.attempts,
-                next_attempt_at = CASE WHEN settled.state IN ('waiting', 'watched') THEN \(record.nextNight) END,
+                next_attempt_at = CASE WHEN settled.is_due THEN \(record.nextNight) END,
                 last_attempt_at = \(record.now),
                 verified_at = CASE WHEN settled.is_verified THEN \(record.now) ELSE receipts.verified_at END,
                 error_code = settled.error_code,
@@ -52,12 +52,12 @@ extension LedgerSession {
                 made_at = coalesce(settled.made_at, receipts.made_at),
                 seal = \(ReceiptSeal.renewed(of: "receipts", state: "settled.state"))
             FROM unnest(
-                \(tried.map(\.id).buckets), \(tried.map(\.id)), \(tried.map(\.state)), \(tried.map(\.attempts)),
-                \(tried.map(\.isVerified)),
+                \(tried.map(\.id).buckets), \(tried.map(\.id)), \(tried.map(\.state.rawValue)),
+                \(tried.map(\.state.isDue)), \(tried.map(\.attempts)), \(tried.map(\.isVerified)),
                 \(tried.map(\.problem?.rawValue)), \(tried.map(\.detail)), \(tried.map(\.signature?.rawValue)),
                 \(tried.map(\.madeAt))
             ) AS settled (
-                bucket, receipt_id, state, attempts, is_verified, error_code, error_text, signature, made_at)
+                bucket, receipt_id, state, is_due, attempts, is_verified, error_code, error_text, signature, made_at)
             WHERE receipts.bucket = settled.bucket AND receipts.receipt_id = settled.receipt_id
                 \(andIsInOnly: buckets, of: "receipts")
             """)
@@ -148,8 +148,21 @@ private struct HeldReceipt {
 
 /// What a receipt's row shall say.
 private struct SettledReceipt {
+    /// As `iap.receipts.state` has it.
+    enum State: String {
+        case waiting, watched, settled, unusable
+
+        /// Whether the next night tries it again.
+        var isDue: Bool {
+            switch self {
+            case .waiting, .watched: true
+            case .settled, .unusable: false
+            }
+        }
+    }
+
     let id: Int64
-    let state: String
+    let state: State
     /// Nights in a row on which it met its problem, this one included.
     let attempts: Int32
     let isVerified: Bool
@@ -169,13 +182,13 @@ private struct SettledReceipt {
         case .verified:
             let isAwaited =
                 lacks != nil && trouble.nights(meetingNow: .transactionMissing) < Patience.nightsWithoutNamed
-            (state, isVerified) = (isWatched || isAwaited ? "watched" : "settled", true)
+            (state, isVerified) = (isWatched || isAwaited ? .watched : .settled, true)
             problem = lacks == nil ? nil : .transactionMissing
             detail = lacks.map { "it was uploaded for transaction \($0), which it does not hold" }
         case .tryAgain(let problem, let detail):
-            (state, isVerified, self.problem, self.detail) = ("waiting", false, problem, detail)
+            (state, isVerified, self.problem, self.detail) = (.waiting, false, problem, detail)
         case .unusable(let problem, let detail):
-            (state, isVerified, self.problem, self.detail) = ("unusable", false, problem, detail)
+            (state, isVerified, self.problem, self.detail) = (.unusable, false, problem, detail)
         }
         attempts = problem.map { Int32(clamping: trouble.nights(meetingNow: $0)) } ?? 0
     }
