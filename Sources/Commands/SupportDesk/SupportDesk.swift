@@ -22,7 +22,7 @@ public struct SupportDesk: Sendable {
     public func check(
         _ id: String, askingApple apple: () throws -> JobSettings
     ) async throws(JobError) -> Enquiry {
-        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+        try await connected { session async throws(LedgerError) in
             var enquiry = try await session.lookUp(id)
             if let question = AppleQuestion(enquiry) {
                 let word = await question.ask(apple)
@@ -37,7 +37,7 @@ public struct SupportDesk: Sendable {
 
     /// Carries out a decision; the database writes down who took it and why.
     public func carryOut(_ resolution: Resolution) async throws(JobError) -> ResolutionOutcome {
-        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+        try await connected { session async throws(LedgerError) in
             try await session.carryOut(resolution)
         }
     }
@@ -55,7 +55,7 @@ public struct SupportDesk: Sendable {
         let answer = await question.ask(apple, for: adoption.bundleID)
         let found = answer.transactions
         guard !found.isEmpty else { throw .notFound(answer.whyNothing(adoption.id)) }
-        return try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+        return try await connected { session async throws(LedgerError) in
             var results: [Adoption.Result] = []
             for transaction in found {
                 let app = settings.apps.map(\.app).first { $0.bundleID == transaction.key.bundleID }
@@ -73,7 +73,7 @@ public struct SupportDesk: Sendable {
     public func take(
         _ subject: DeskSubject, by who: String, isFreeing: Bool
     ) async throws(JobError) -> TakingOutcome {
-        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+        try await connected { session async throws(LedgerError) in
             try await session.take(subject, by: who, isFreeing: isFreeing)
         }
     }
@@ -82,7 +82,7 @@ public struct SupportDesk: Sendable {
     public func comment(
         on subject: DeskSubject, _ text: String, by who: String
     ) async throws(JobError) -> CommentOutcome {
-        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+        try await connected { session async throws(LedgerError) in
             try await session.comment(on: subject, text, by: who)
         }
     }
@@ -90,6 +90,12 @@ public struct SupportDesk: Sendable {
     /// What the job's own role may not do, the support desk's may.
     static func explained(_ error: LedgerError) -> JobError {
         JobError(error, workingAs: .support)
+    }
+
+    private func connected<Value>(
+        _ body: (LedgerSession) async throws(LedgerError) -> Value
+    ) async throws(JobError) -> Value {
+        try await withLedger(settings.ledger, explained: Self.explained, body)
     }
 
     /// Notes of a white transaction how long its client may still come for it.
