@@ -53,6 +53,7 @@ public struct NightlyJob: Sendable {
     }
 
     private func begin(_ start: NightStart) async throws -> Run {
+        var start = start
         do {
             // A dry run's shadows exist only once.
             return try await retrying(patience: start.options.isDryRun ? 0 : settings.patience) { why in
@@ -60,7 +61,7 @@ public struct NightlyJob: Sendable {
                 try await start.session.reconnect(within: settings.patience)
             } _: {
                 checkpoint(.connected)
-                return try await open(start, at: try await prepare(start.session, start.options))
+                return try await open(&start, at: try await prepare(start.session, start.options))
             }
         } catch let error as LedgerError where start.isUnderWay {
             // What was pulled and heard by then is booked.
@@ -69,14 +70,14 @@ public struct NightlyJob: Sendable {
     }
 
     /// Takes what the company's own people, tables and sales reports tell, and begins the run.
-    private func open(_ start: NightStart, at present: Present) async throws -> Run {
+    private func open(_ start: inout NightStart, at present: Present) async throws -> Run {
         checkpoint(.nightTaken)
         try await checkAccess(start)
         let stopwatch = Stopwatch()
         await takeDecisions(start, at: present)
-        try await pullSources(start, at: present, stopwatch)
+        try await pullSources(&start, at: present, stopwatch)
         try await fetchSales(start, at: present, stopwatch)
-        return try await Run.begin(self, start, at: present, stopwatch)
+        return try await Run.begin(self, &start, at: present, stopwatch)
     }
 
     /// Asks whether Apple takes the apps' keys. A key that Apple refuses holds up only the receipts of its app: each of
@@ -109,7 +110,7 @@ public struct NightlyJob: Sendable {
     }
 
     /// Pulls the sources. A dry run leaves no trace, so it takes nothing over and goes by what was pulled before.
-    private func pullSources(_ start: NightStart, at present: Present, _ stopwatch: Stopwatch) async throws {
+    private func pullSources(_ start: inout NightStart, at present: Present, _ stopwatch: Stopwatch) async throws {
         guard !start.options.isDryRun, !settings.sources.isEmpty else { return }
         let puller = SourcePuller(settings: settings, stop: start.stop, present: present.moment, log: log)
         do {

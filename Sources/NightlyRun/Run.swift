@@ -22,7 +22,7 @@ struct Run {
 
     /// Once the run has its row, the night is under way.
     static func begin(
-        _ job: NightlyJob, _ start: NightStart, at present: Present, _ stopwatch: Stopwatch
+        _ job: NightlyJob, _ start: inout NightStart, at present: Present, _ stopwatch: Stopwatch
     ) async throws -> Run {
         let (options, session) = (start.options, start.session)
         let startedAt = present.clock
@@ -35,7 +35,7 @@ struct Run {
         start.isUnderWay = true
         checkpoint(.runBegun)
         let row = RunRow(job: job, session: session, runID: runID, present: present, isDryRun: options.isDryRun)
-        return try await row.carryOut { try await hear(row, start, startedAt: startedAt, stopwatch) }
+        return try await row.carryOut { [start] in try await hear(row, start, startedAt: startedAt, stopwatch) }
     }
 
     /// What comes before the inbox: hears what Apple told, and asks about what was sold before.
