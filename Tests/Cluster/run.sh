@@ -117,10 +117,11 @@ storms=$(find "$kept/plain/compared/said" -name '*claims at*' -exec grep -l '^1$
 echo "Cluster: $(find "$kept/plain/compared/said" -type f | wc -l) answers and $(wc -l <"$kept/plain/compared/rows") rows are the same"
 
 # What becomes of a batch's receipts is committed with the ledger, in two phases, though one worker alone writes it: a
-# coordinator that crashes after the worker's commit would lose what was in them.
+# coordinator that crashes after the worker's commit would lose what was in them. So are receipts that come of what is heard.
 awk '
     match($0, /\[[0-9]+\]/) { session = substr($0, RSTART, RLENGTH) }
     /issuing .*UPDATE iap\.receipts_[0-9]+ .*SET state = / { settling[session] = 1; batches++ }
+    /issuing .*INSERT INTO iap\.receipts_[0-9]+ .*VALUES/ { settling[session] = 1; batches++ }
     /issuing PREPARE TRANSACTION/ { prepared += settling[session]; settling[session] = 0 }
     /issuing COMMIT *$/ && settling[session] { print; unprepared++ }
     END { print batches + 0 " writes of receipts, " prepared + 0 " transactions prepared"; exit unprepared > 0 || prepared == 0 }

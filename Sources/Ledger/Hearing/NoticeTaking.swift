@@ -88,6 +88,8 @@ extension LedgerSession {
     /// many were not there yet; in a dry run how many there are.
     func handIn(_ unknown: [Int32], at now: Date) async throws -> Int {
         guard !unknown.isEmpty, !isShadowed else { return unknown.count }
+        // Otherwise a crash may keep the receipts and lose the notices, which would not name them when heard again.
+        try await commitInTwoPhases()
         return try await connection.only("SELECT iap.hand_in(\(unknown), \(now)) AS handed").decode("handed")
     }
 
