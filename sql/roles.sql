@@ -144,8 +144,8 @@ GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, financ
     TO iap_job;
 -- The statement of a month.
 GRANT SELECT ON
-    finance.closings, finance.compared_days, finance.journal, finance.proceeds, finance.purchases, finance.redeliveries,
-    finance.sold_against_seen
+    finance.booking_spans, finance.closings, finance.compared_days, finance.journal, finance.proceeds,
+    finance.purchases, finance.redeliveries, finance.sold_against_seen
     TO iap_job;
 GRANT EXECUTE ON FUNCTION
     finance.closed, finance.statement, finance.statement_sales, finance.statement_proceeds,

@@ -783,9 +783,11 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
-        -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
-        AND first_seen_at >= (first - 31)::timestamp AT TIME ZONE 'UTC'
-        AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
+        -- By index, and not by when they entered: what was written while a clock was wrong is booked by its number.
+        AND entry_id >= (
+            SELECT min(first_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
+        AND entry_id <= (
+            SELECT max(last_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -7167,6 +7169,45 @@ UNION ALL
 
 COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
 
+CREATE VIEW iap.closings AS
+ SELECT links."position",
+    links.run_id,
+    runs.as_of,
+    runs.closed_through,
+    links.upto,
+    links.late,
+    lag(links.upto, 1, (0)::bigint) OVER (ORDER BY links."position") AS upto_before,
+    max(runs.closed_through) OVER (ORDER BY links."position" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS closed_before
+   FROM (audit.links
+     LEFT JOIN iap.runs USING (run_id));
+
+COMMENT ON VIEW iap.closings IS 'The links of the chain, each with its run, and with the number and the day up to which the books were closed before.';
+
+CREATE VIEW finance.booking_spans AS
+ SELECT COALESCE((closings.closed_before + 1), '-infinity'::date) AS first_day,
+    COALESCE((GREATEST(((closings.as_of AT TIME ZONE 'UTC'::text))::date, closings.closed_before) + 1), 'infinity'::date) AS last_day,
+    LEAST((closings.upto_before + 1), ( SELECT min(number.number) AS min
+           FROM unnest(closings.late) number(number))) AS first_entry,
+    closings.upto AS last_entry
+   FROM iap.closings
+UNION ALL
+ SELECT COALESCE((( SELECT max(closings.closed_through) AS max
+           FROM iap.closings) + 1), '-infinity'::date) AS first_day,
+    'infinity'::date AS last_day,
+    LEAST((frontier.upto + 1), lower(frontier.gaps)) AS first_entry,
+    '9223372036854775807'::bigint AS last_entry
+   FROM audit.frontier;
+
+COMMENT ON VIEW finance.booking_spans IS 'Between which numbers the entries of each run that closed its books lie, and on which days it may have booked them.';
+
+COMMENT ON COLUMN finance.booking_spans.first_day IS 'The first day that was not closed before the run.';
+
+COMMENT ON COLUMN finance.booking_spans.last_day IS 'The day after the run''s own, whatever its clock said.';
+
+COMMENT ON COLUMN finance.booking_spans.first_entry IS 'The lowest number of its entries.';
+
+COMMENT ON COLUMN finance.booking_spans.last_entry IS 'The highest.';
+
 CREATE VIEW finance.closings AS
  SELECT runs.run_id,
     runs.as_of,
@@ -7848,20 +7889,6 @@ COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
 
 COMMENT ON COLUMN finance.proceeds.amount IS 'The developer''s part of all the units, negative for refunds; NULL where the report does not say.';
 
-CREATE VIEW iap.closings AS
- SELECT links."position",
-    links.run_id,
-    runs.as_of,
-    runs.closed_through,
-    links.upto,
-    links.late,
-    lag(links.upto, 1, (0)::bigint) OVER (ORDER BY links."position") AS upto_before,
-    max(runs.closed_through) OVER (ORDER BY links."position" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS closed_before
-   FROM (audit.links
-     LEFT JOIN iap.runs USING (run_id));
-
-COMMENT ON VIEW iap.closings IS 'The links of the chain, each with its run, and with the number and the day up to which the books were closed before.';
-
 CREATE VIEW iap.purchases AS
  SELECT transactions.transaction_id,
     transactions.bundle_id,
@@ -7909,7 +7936,8 @@ CREATE VIEW finance.purchases AS
                FROM iap.closings)
             ELSE (( SELECT array_agg(closings.closed_before ORDER BY closings."position") AS array_agg
                FROM iap.closings))[reached.closing]
-        END) AS booked_on
+        END) AS booked_on,
+    purchases.entry_id
    FROM (iap.purchases
      CROSS JOIN LATERAL ( SELECT
                 CASE
@@ -7952,6 +7980,8 @@ COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger
 COMMENT ON COLUMN finance.purchases.is_sold IS 'Whether Apple sold it: not what is shared in a family, restored, a tester''s or of another app.';
 
 COMMENT ON COLUMN finance.purchases.booked_on IS 'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it may be.';
+
+COMMENT ON COLUMN finance.purchases.entry_id IS 'Its number in the order in which all entered.';
 
 CREATE VIEW finance.redeliveries AS
  SELECT moves.transaction_id,

@@ -360,5 +360,27 @@ SELECT set_eq(
     FROM finance.statement('2026-04-24', '2026-04-24')
     WHERE closing <> 0 OR closing_amount <> 0$$, 'from where it began to where its last day ends');
 
+-- What was written while a clock was years wrong is named by the month that has booked it, whichever that is.
+SELECT test.present('2028-05-04 03:00+00');
+SELECT test.bought('K1', '2026-03-04 01:00+00');
+SELECT test.present('2019-05-04 04:00+00');
+SELECT test.bought('K2', '2019-05-04 01:00+00');
+SELECT set_eq(
+    $$SELECT * FROM test.differences('2026-05-03', '2026-05-31')$$,
+    ARRAY['bought in another month 2019-05-03 K2 1'], 'before its books are closed');
+SELECT test.close_books('2026-05-05 02:00+00');
+SELECT set_eq(
+    $$SELECT * FROM test.differences('2026-05-03', '2026-05-31')$$,
+    ARRAY['bought in another month 2019-05-03 K2 1', 'bought in another month 2026-03-03 K1 1'], 'and afterwards');
+SELECT test.present('2026-05-06 03:00+00');
+SELECT test.bought('K3', '2026-05-06 01:00+00');
+SELECT test.close_books('2031-01-02 02:00+00');
+SELECT test.present('2026-05-07 03:00+00');
+SELECT test.bought('K4', '2026-05-07 01:00+00');
+SELECT test.close_books('2031-01-08 02:00+00');
+SELECT set_eq(
+    $$SELECT * FROM test.differences('2031-01-01', '2031-01-31')$$,
+    ARRAY['bought in another month 2026-05-06 K4 1'], 'also where the run''s own clock was');
+
 SELECT * FROM finish();
 ROLLBACK;

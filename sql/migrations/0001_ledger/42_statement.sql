@@ -159,7 +159,8 @@ SELECT
         CASE
             WHEN closing IS NULL THEN (SELECT max(closed_through) FROM iap.closings)
             ELSE (SELECT array_agg(closed_before ORDER BY position) FROM iap.closings)[closing]
-        END) AS booked_on
+        END) AS booked_on,
+    entry_id
 FROM iap.purchases
 -- Looked up in lists of all runs, each made once: a purchase belongs to the first run whose numbers reach it, but for
 -- what was committed late.
@@ -184,6 +185,27 @@ COMMENT ON COLUMN finance.purchases.is_sold IS
 COMMENT ON COLUMN finance.purchases.booked_on IS
     'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it '
     'may be.';
+COMMENT ON COLUMN finance.purchases.entry_id IS 'Its number in the order in which all entered.';
+
+CREATE VIEW finance.booking_spans AS
+SELECT
+    coalesce(closed_before + 1, '-infinity') AS first_day,
+    coalesce(greatest((as_of AT TIME ZONE 'UTC')::date, closed_before) + 1, 'infinity') AS last_day,
+    least(upto_before + 1, (SELECT min(number) FROM unnest(late) AS number)) AS first_entry, upto AS last_entry
+FROM iap.closings
+UNION ALL
+-- What no run has closed its books over yet.
+SELECT
+    coalesce((SELECT max(closed_through) FROM iap.closings) + 1, '-infinity'), 'infinity',
+    least(upto + 1, lower(gaps)), 9223372036854775807
+FROM audit.frontier;
+COMMENT ON VIEW finance.booking_spans IS
+    'Between which numbers the entries of each run that closed its books lie, and on which days it may have booked '
+    'them.';
+COMMENT ON COLUMN finance.booking_spans.first_day IS 'The first day that was not closed before the run.';
+COMMENT ON COLUMN finance.booking_spans.last_day IS 'The day after the run''s own, whatever its clock said.';
+COMMENT ON COLUMN finance.booking_spans.first_entry IS 'The lowest number of its entries.';
+COMMENT ON COLUMN finance.booking_spans.last_entry IS 'The highest.';
 
 CREATE FUNCTION finance.statement_differences(first date, through date)
 RETURNS TABLE (
@@ -209,9 +231,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
-        -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
-        AND first_seen_at >= (first - 31)::timestamp AT TIME ZONE 'UTC'
-        AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
+        -- By index, and not by when they entered: what was written while a clock was wrong is booked by its number.
+        AND entry_id >= (
+            SELECT min(first_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
+        AND entry_id <= (
+            SELECT max(last_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
