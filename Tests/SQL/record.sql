@@ -361,6 +361,16 @@ SELECT is(test.import(test.heard('q0', quantity => 3)), 1::bigint, 'but three we
 SELECT results_eq(
     $$SELECT place, quantity, booked_milliunits, booked_as FROM iap.transactions WHERE transaction_id = 'q0'$$,
     $$VALUES ('black', 3, 2970::bigint, 'list')$$, 'which is what is booked');
+SELECT test.hear(test.heard(id, quantity => 0, exclusion => 'invalid_quantity')) FROM unnest(ARRAY['q1', 'q2']) AS id;
+SELECT is(test.hear(test.heard('q1')), 'invalid_quantity', 'the same source says nothing new of it');
+SELECT is(test.hear(test.heard('q1', 'server_api', quantity => 2)), 'white', 'a better one does, and it is owed');
+SELECT is(
+    test.hear(test.heard('q2', 'server_api', quantity => 2, exclusion => 'family_shared')), 'family_shared',
+    'or not for another reason');
+SELECT results_eq(
+    $$SELECT quantity, booked_milliunits FROM iap.white WHERE transaction_id = 'q1'$$, $$VALUES (2, 1980::bigint)$$,
+    'as many as were paid');
+SELECT is(test.claim('q1', 'ann'), 'delivered', 'to be claimed');
 
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');

@@ -2784,6 +2784,8 @@ BEGIN
     ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
         AND (
             t.reason IN ('sandbox', 'before_start', 'refunded')
+            -- A better source told how many.
+            OR (t.reason = 'invalid_quantity' AND t.quantity > 0)
             -- It restored another purchase than Apple knows.
             OR (t.reason = 'restored' AND t.original_transaction_id <> was.original_transaction_id))
         AND v.exclusion IS DISTINCT FROM t.reason
@@ -2801,7 +2803,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting, a refund that is no more or a wrong original kept it from that, or a grant that does not reach to the end which Apple tells.';
+COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting, a refund that is no more, a wrong original or a wrong quantity kept it from that, or a grant that does not reach to the end which Apple tells.';
 
 CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
     LANGUAGE plpgsql
