@@ -624,13 +624,17 @@ CREATE FUNCTION finance.balances_as_of(as_of date) RETURNS TABLE(bundle_id text,
         coalesce(sum(transactions) FILTER (WHERE account = 'delivered'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'excluded'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'refunded'), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), nothing)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), nothing)::numeric(20, 3)
+        coalesce(sum(money) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account = 'delivered'), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account = 'refunded'), nothing)::numeric(20, 3)
     FROM finance.closed(as_of) AS closed
     JOIN finance.journal ON booked_on <= closed
-    -- Without a currency no price is known, and what is owed is not nothing.
-    CROSS JOIN LATERAL (SELECT CASE WHEN currency IS NOT NULL THEN 0 END AS nothing) AS unpriced
+    -- Without a currency no price is known, and what is owed is not nothing, also where it stands beside free trials.
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE WHEN currency IS NOT NULL THEN 0 END AS nothing,
+            CASE WHEN currency IS NOT NULL THEN amount END AS money
+    ) AS unpriced
     GROUP BY bundle_id, currency, nothing
     ORDER BY bundle_id, currency
 $$;
@@ -708,11 +712,11 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
     SELECT
         journal.bundle_id, journal.product_id, journal.currency,
         coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account = 'owed' AND is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account <> 'refunded' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account = 'delivered' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
         coalesce(
@@ -724,33 +728,36 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
             0),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (
+        coalesce(sum(money) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
         -- What did not go back of a refund in part is owed no more, either.
-        coalesce(sum(amount) FILTER (
+        coalesce(sum(money) FILTER (
             WHERE ((account = 'excluded' AND detail <> 'refunded') OR account = 'kept') AND NOT is_before),
             nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (
+        coalesce(sum(money) FILTER (
             WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(-sum(transactions) FILTER (
             WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::bigint,
-        coalesce(-sum(amount) FILTER (
+        coalesce(-sum(money) FILTER (
             WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), nothing)::numeric(20, 3)
     FROM finance.closed(through) AS closed
     JOIN finance.journal ON booked_on <= closed
     CROSS JOIN LATERAL (
-        -- Without a currency no price is known, and what is owed is not nothing.
-        SELECT booked_on < first AS is_before, CASE WHEN journal.currency IS NOT NULL THEN 0 END AS nothing
+        -- Without a currency no price is known, and what is owed is not nothing, also where it stands beside free
+        -- trials.
+        SELECT
+            booked_on < first AS is_before, CASE WHEN journal.currency IS NOT NULL THEN 0 END AS nothing,
+            CASE WHEN journal.currency IS NOT NULL THEN amount END AS money
     ) AS span
     GROUP BY journal.bundle_id, journal.product_id, journal.currency, nothing
     HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
-        OR sum(amount) FILTER (WHERE account = 'owed') <> 0
+        OR sum(money) FILTER (WHERE account = 'owed') <> 0
         -- Told late, after the month of its delivery was closed.
         OR EXISTS (
             SELECT FROM done

@@ -217,15 +217,17 @@ SELECT set_eq(
 
 -- What has no price is not worth nothing.
 SELECT test.present('2026-04-21 04:00+00');
-SELECT test.hear(test.heard('U1', product_id => 'unheard.of', purchased_at => '2026-04-21 01:00+00'));
+SELECT test.hear(test.heard('U1', product_id => 'unheard.of', purchased_at => '2026-04-21 01:00+00')),
+    test.hear(test.heard('U2', product_id => 'unheard.of', purchased_at => '2026-04-21 01:00+00', is_trial => true));
 SELECT test.close_books('2026-04-22 02:00+00');
 SELECT results_eq(
     $$SELECT entered, entered_amount, closing, closing_amount FROM finance.statement('2026-04-21', '2026-04-21')
     WHERE product_id = 'unheard.of'$$,
-    $$VALUES (1::bigint, NULL::numeric, 1::bigint, NULL::numeric)$$, 'no price is known, and none is made up');
+    $$VALUES (2::bigint, NULL::numeric, 2::bigint, NULL::numeric)$$,
+    'no price is known, and none is made up, also beside a free trial');
 SELECT results_eq(
     $$SELECT owed, owed_amount FROM finance.balances_as_of('2026-04-21') WHERE currency IS NULL$$,
-    $$VALUES (1::bigint, NULL::numeric)$$, 'in the balances neither');
+    $$VALUES (2::bigint, NULL::numeric)$$, 'in the balances neither');
 
 -- Where clocks are put forward at midnight, a day has none.
 SET LOCAL timezone = 'Africa/Cairo';

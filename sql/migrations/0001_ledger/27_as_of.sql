@@ -169,13 +169,17 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         coalesce(sum(transactions) FILTER (WHERE account = 'delivered'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'excluded'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'refunded'), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), nothing)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), nothing)::numeric(20, 3)
+        coalesce(sum(money) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account = 'delivered'), nothing)::numeric(20, 3),
+        coalesce(sum(money) FILTER (WHERE account = 'refunded'), nothing)::numeric(20, 3)
     FROM finance.closed(as_of) AS closed
     JOIN finance.journal ON booked_on <= closed
-    -- Without a currency no price is known, and what is owed is not nothing.
-    CROSS JOIN LATERAL (SELECT CASE WHEN currency IS NOT NULL THEN 0 END AS nothing) AS unpriced
+    -- Without a currency no price is known, and what is owed is not nothing, also where it stands beside free trials.
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE WHEN currency IS NOT NULL THEN 0 END AS nothing,
+            CASE WHEN currency IS NOT NULL THEN amount END AS money
+    ) AS unpriced
     GROUP BY bundle_id, currency, nothing
     ORDER BY bundle_id, currency
 $$;
