@@ -9334,8 +9334,6 @@ CREATE INDEX transactions_by_delivery ON iap.transactions USING btree (delivered
 
 CREATE INDEX transactions_by_entry ON iap.transactions USING btree (entry_id);
 
-CREATE INDEX transactions_by_first_seen ON iap.transactions USING brin (first_seen_at);
-
 CREATE INDEX transactions_by_order ON iap.transactions USING btree (order_id, bundle_id) WHERE (order_id IS NOT NULL);
 
 CREATE INDEX transactions_by_original ON iap.transactions USING btree (original_transaction_id) WHERE (original_transaction_id <> transaction_id);

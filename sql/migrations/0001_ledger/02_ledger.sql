@@ -138,7 +138,6 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions (delivered_at)
     WHERE place = 'black' AND found_bundle_id IS NOT NULL;
 CREATE INDEX transactions_refunded_first ON iap.transactions (delivered_at)
     WHERE place = 'black' AND refunded_at < delivered_at;
-CREATE INDEX transactions_by_first_seen ON iap.transactions USING brin (first_seen_at);
 
 -- Every change of a place, or of what finance books. A row is added in the transaction that changes the ledger, and
 -- never changed: only an erasure puts a pseudonym in the place of a user id.
