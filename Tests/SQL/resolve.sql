@@ -199,5 +199,16 @@ SELECT test.open_case('k3', '{ann}');
 SELECT is((iap.take('k3', 'sue')).outcome, 'taken', 'a case is taken');
 SELECT is((iap.take('k3', 'tom', is_freeing => NULL)).outcome, 'taken_already', 'and not taken over by saying nothing');
 
+-- What was delivered under another id, and the night has yet to withdraw, is neither refunded nor dismissed beside it.
+SELECT test.admit('twice', product_id => 'full'), test.claim('twice');
+SELECT is(
+    test.hear(test.heard(id, product_id => 'full', original_transaction_id => 'twice')), 'white', 'it came meanwhile')
+FROM unnest(ARRAY['twice-r1', 'twice-r2']) AS id;
+SELECT is(test.resolve('twice-r1', 'refunded'), 'already_delivered', 'there is one purchase to refund');
+SELECT is(test.resolve('twice-r2', 'dismissed'), 'already_delivered', 'and one to dismiss');
+SELECT results_eq(
+    $$SELECT reason, refunded_at IS NULL FROM iap.transactions WHERE transaction_id LIKE 'twice-r%'$$,
+    $$VALUES ('restored', true), ('restored', true)$$, 'it is restored');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -2049,6 +2049,12 @@ DECLARE
         'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
 BEGIN
     IF end_owed.how <> 'delivered' THEN
+        -- Else a refund would count for it beside that of the id under which it was delivered.
+        IF iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+            RETURN 'already_delivered';
+        END IF;
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,
             details);
