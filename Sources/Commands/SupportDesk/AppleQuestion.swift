@@ -16,6 +16,7 @@ extension AppleAnswer {
                 case .found: "\(answer.bundleID): Apple names no purchase."
                 case .notFound(let what): "\(answer.bundleID): \(what)."
                 case .failed(let why): "\(answer.bundleID): \(why); nothing was changed, try again."
+                case .notAsked(let why): "\(answer.bundleID) was not asked about: \(why)."
                 }
             }.joined(separator: " ")
         }
@@ -70,7 +71,7 @@ enum AppleQuestion: Hashable {
             answers += settings.apps.map(\.app.bundleID).filter { clients[$0] == nil }.sorted().map {
                 AppleAnswer.Answer(
                     bundleID: $0,
-                    finding: .failed("it has no key for the App Store Server API, see server_api_key_file"))
+                    finding: .notAsked("it has no key for the App Store Server API, see server_api_key_file"))
             }
             return .asked(answers)
         } catch is CancellationError {

@@ -23,8 +23,10 @@ public enum AppleAnswer: Hashable, Sendable {
         case found([ApplesTransaction])
         /// Apple knows none, as it said in a sentence.
         case notFound(String)
-        /// It was not asked, or nothing was learnt, for the reason given in a sentence.
+        /// It was asked, and nothing was learnt, for the reason given in a sentence.
         case failed(String)
+        /// It can't be asked for this app, for the reason given in a sentence.
+        case notAsked(String)
 
         var transactions: [ApplesTransaction] {
             if case .found(let transactions) = self { transactions } else { [] }

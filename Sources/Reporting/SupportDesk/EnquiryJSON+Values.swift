@@ -162,7 +162,7 @@ extension EnquiryJSON.Apple {
             let refusals = answers.compactMap { answer -> (String, String)? in
                 switch answer.finding {
                 case .found: nil
-                case .notFound(let text), .failed(let text): (answer.bundleID.text, text)
+                case .notFound(let text), .failed(let text), .notAsked(let text): (answer.bundleID.text, text)
                 }
             }
             self.init(notAsked: nil, answers: Dictionary(refusals) { first, _ in first })

@@ -75,7 +75,7 @@ extension EnquiryText {
             block.add("", Printable.text(why, longest: 500))
             return [block]
         case .asked(let answers):
-            return enquiry.unseenTransactions.map(block) + answers.compactMap(refusal)
+            return enquiry.unseenTransactions.map(block) + answers.compactMap(refusal) + unasked(answers)
         }
     }
 
@@ -94,11 +94,23 @@ extension EnquiryText {
     private func refusal(_ answer: AppleAnswer.Answer) -> TextBlock? {
         let text: String
         switch answer.finding {
-        case .found: return nil
+        case .found, .notAsked: return nil
         case .notFound(let sentence), .failed(let sentence): text = sentence
         }
         var block = TextBlock(say(.appleAsked, ["app": answer.bundleID.text]))
         block.add("", Printable.text(text, longest: 500))
         return block
+    }
+
+    /// The apps for which Apple can't be asked, in one block; none if it was asked for all.
+    private func unasked(_ answers: [AppleAnswer.Answer]) -> [TextBlock] {
+        let lines = answers.compactMap { answer -> String? in
+            guard case .notAsked(let why) = answer.finding else { return nil }
+            return Printable.text("\(answer.bundleID): \(why)", longest: 500)
+        }
+        guard !lines.isEmpty else { return [] }
+        var block = TextBlock(say(.appleNotAsked))
+        block.add("", lines)
+        return [block]
     }
 }

@@ -118,6 +118,11 @@ import Verification
             } throws: {
                 "\($0)".contains("The app com.keyless has no key for the App Store Server API")
             }
+            await #expect {
+                try await adopt("3000000009", play)
+            } throws: {
+                "\($0)".contains("com.keyless was not asked about: it has no key for the App Store Server API")
+            }
             #expect(try await play.count("iap.transactions") == 0)
             #expect(try await adopt(gems.id, play, app: Play.bundleID).map(\.outcome) == [.white])
         }
