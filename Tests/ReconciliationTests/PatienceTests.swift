@@ -27,7 +27,7 @@ import Testing
     func countsTheNightsOfOneProblemAlone(problem: ReceiptProblem) {
         let empty = Patience.outcome(of: genuine([]), after: .init(problem, nights: 99))
         let malformed = Patience.outcome(of: .problem(.malformed, "21002"), after: .init(problem, nights: 99))
-        let isAwaited = empty == .tryAgain(.noTransactions, "genuine, but it holds no purchase")
+        let isAwaited = empty == .tryAgain(.noTransactions, "its list of purchases is empty")
         #expect(isAwaited == (problem != .noTransactions))
         #expect((malformed == .tryAgain(.malformed, "21002")) == (problem != .malformed))
     }
@@ -36,7 +36,7 @@ import Testing
         let outcomes = (0..<7).map {
             Patience.outcome(of: genuine([]), after: ReceiptTrouble(.noTransactions, nights: $0))
         }
-        let detail = "genuine, but it holds no purchase"
+        let detail = "its list of purchases is empty"
         #expect(outcomes.dropLast().allSatisfy { $0 == .tryAgain(.noTransactions, detail) })
         #expect(outcomes.last == .unusable(.noTransactions, detail))
     }

@@ -26,7 +26,7 @@ public enum Patience {
             return .tryAgain(.unreadableAnswer, others > 0 ? "\(first) (and \(others) more)" : first)
         }
         guard receipt.transactions.isEmpty else { return .verified }
-        let empty = ReceiptVerdict.problem(.noTransactions, "genuine, but it holds no purchase")
+        let empty = ReceiptVerdict.problem(.noTransactions, "its list of purchases is empty")
         return outcome(of: empty, after: trouble) ?? .verified
     }
 }

@@ -153,7 +153,7 @@ import Verification
             let judgement = try await stage.judge(Signed.appTransaction())
             #expect(ids(judgement) == [])
             let outcome = Patience.outcome(of: judgement.verdict, after: nil)
-            #expect(outcome == .tryAgain(.noTransactions, "genuine, but it holds no purchase"))
+            #expect(outcome == .tryAgain(.noTransactions, "its list of purchases is empty"))
         }
     }
 
