@@ -66,7 +66,8 @@ import Testing
                 #expect(
                     refused.errors.hasPrefix(
                         "iap-reconcile: nothing was changed: 1 purchase is paid and not delivered (1), 1 receipt is "
-                            + "not verified yet. "))
+                            + "not verified yet. First deliver or resolve what is paid and let a night verify what "
+                            + "waits, or erase the user --even-open: "))
                 let rehearsed = try await erase("ann", "--even-open", "--dry-run")
                 #expect(rehearsed.output.hasPrefix("The user would be erased.\n"))
                 #expect(try await erase("ann").status == 65)

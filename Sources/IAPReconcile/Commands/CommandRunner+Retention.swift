@@ -27,8 +27,8 @@ extension CommandRunner {
             return .dataError
         case .open(let open):
             console.sayUnchanged(
-                "\(RetentionText.text(open)). Deliver or resolve that first, or erase the user --even-open: it then stays owed "
-                    + "to nobody who is known.")
+                "\(RetentionText.text(open)). First \(RetentionText.advice(open)), or erase the user --even-open: what "
+                    + "is open then belongs to nobody who is known.")
             return .dataError
         case .erased(let pseudonym, let rows, let open):
             StandardOutput.write(
@@ -71,6 +71,15 @@ enum RetentionText {
         }
         if open.waitingReceipts > 0 { parts.append("\(count(open.waitingReceipts, "receipt")) not verified yet") }
         return parts.joined(separator: ", ")
+    }
+
+    /// What settles open business, to follow “first”: a receipt is neither delivered nor resolved.
+    static func advice(_ open: OpenBusiness) -> String {
+        let ways = [
+            open.transactionIDs.isEmpty ? nil : "deliver or resolve what is paid",
+            open.waitingReceipts == 0 ? nil : "let a night verify what waits",
+        ]
+        return ways.compactMap(\.self).joined(separator: " and ")
     }
 
     private static func count(_ number: Int, _ thing: String) -> String {
