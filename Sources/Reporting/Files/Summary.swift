@@ -215,7 +215,8 @@ struct Summary {
         let differences =
             sales.missing + sales.surplus == 0
             ? "all equal" : "\(sales.missing) sold and never seen, \(sales.surplus) seen and not sold"
-        return "\(sums) on \(sales.days) days to \(sales.last): \(differences)"
+        let days = sales.days == 1 ? "1 day" : "\(sales.days) days"
+        return "\(sums) on \(days) to \(sales.last): \(differences)"
     }
 
     private var unpriced: [String] {

@@ -364,7 +364,7 @@ struct English: Wording {
         case .found: "Found"
         case .soldAgainstSeen: "Sold against seen"
         case .salesSummary:
-            "Apple's sales reports of {days} days, {first} to {last}: {sold} units sold, {seen} seen; {missing} sold and never seen, {surplus} seen and not sold."
+            "Apple's sales reports from {first} to {last} (days: {days}): {sold} units sold, {seen} seen; {missing} sold and never seen, {surplus} seen and not sold."
         case .salesNote:
             "What was sold and never seen is an order of which nothing ever reached the server. Days are days of Pacific Time. Where not every transaction tells its country, all countries are compared together."
         case .salesEqual: "All that was sold was seen."
