@@ -161,6 +161,10 @@ import Testing
             let ended = try await ChildProcess.run(ProgramNight.program, night.run)
             #expect(ended.status == 77)
             #expect(ended.errors.contains("\(night.reports) can't be written to: it is no folder. Create it"))
+            let below = try await ChildProcess.run(
+                ProgramNight.program, night.run + ["--report-dir", "\(night.reports)/x"])
+            #expect(below.status == 77)
+            #expect(below.errors.contains("\(night.reports)/x can't be written to: Not a directory. Create it"))
             let after = try await night.fingerprint()
             #expect(after == before)
         }

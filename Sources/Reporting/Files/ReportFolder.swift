@@ -129,9 +129,9 @@ struct ReportFolder {
         try? FileManager.default.removeItem(atPath: temporary)
     }
 
+    /// As the system says it; Foundation's own words are those of a desktop.
     private static func reason(of error: any Error) -> String {
-        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-        let reason = cause?.localizedDescription ?? error.localizedDescription
-        return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
+        guard let cause = (error as? CocoaError)?.underlying as? POSIXError else { return error.localizedDescription }
+        return String(cString: strerror(cause.code.rawValue))
     }
 }
