@@ -209,6 +209,14 @@ struct WorldDays {
             FROM world.redeliveries r
             WHERE r.transaction_id = d.transaction_id AND r.bundle_id = d.bundle_id AND d.kind = 'delivered'
             """)
+        // Nor does anybody come for what the support desk has ended, of which the made-up days know nothing.
+        try await connection.execute(
+            """
+            DELETE FROM day_claims d
+            USING iap.transactions t
+            WHERE t.transaction_id = d.transaction_id AND t.bundle_id = d.bundle_id
+                AND (t.delivered_by = 'resolved' OR t.reason IN ('dismissed', 'refunded') AND t.excluded_run_id IS NULL)
+            """)
         try await connection.executeScript(unsafe: "ANALYZE day_claims; ANALYZE world.uploads")
     }
 
