@@ -93,7 +93,7 @@ import Testing
         try await withDesk { _, desk in
             let unknown = try await desk(["check", "nobody"])
             #expect(unknown.status == 65)
-            #expect(unknown.output == "unknown\n")
+            #expect(unknown.output == "unknown: no purchase, order or user is known by this id\n")
             let invoice = try await desk(["check", "MK5TTTVWJH"])
             #expect(invoice.status == 65)
             #expect(invoice.output.contains("Apple was not asked"))

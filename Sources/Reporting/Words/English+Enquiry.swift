@@ -89,7 +89,7 @@ extension English {
         case .nothingOpen:
             "no purchase of this user's is known to be open; {deliveries} listed, {receipts} to be verified"
         case .notPaid: "not paid as far as Apple knows"
-        case .isUnknown: "unknown"
+        case .isUnknown: "unknown: no purchase, order or user is known by this id"
         case .several: "{total} transactions: {counts}"
         case .severalOwed: "{n} not delivered"
         case .severalDelivered: "{n} delivered"

@@ -81,7 +81,7 @@ extension SimplifiedChinese {
         case .isUnpaidOrder: "就所知没有付款：这个订单没有对应的购买"
         case .nothingOpen: "这个用户没有已知的未结购买；列出 {deliveries}，{receipts}"
         case .notPaid: "就 Apple 所知没有付款"
-        case .isUnknown: "未知"
+        case .isUnknown: "未知：没有已知的购买、订单或用户使用这个编号"
         case .several: "{total} 笔交易：{counts}"
         case .severalOwed: "{n} 笔未发货"
         case .severalDelivered: "{n} 笔已发货"

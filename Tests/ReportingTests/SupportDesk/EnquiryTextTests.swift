@@ -189,7 +189,8 @@ import Testing
                 .nothingOpen(deliveries: 2, waitingReceipts: 1),
                 "no purchase of this user's is known to be open; 2 deliveries listed, 1 receipt waits to be verified"
             ),
-            (.notPaid, "not paid as far as Apple knows"), (.unknown, "unknown"),
+            (.notPaid, "not paid as far as Apple knows"),
+            (.unknown, "unknown: no purchase, order or user is known by this id"),
         ] as [(DeskVerdict, String)])
     func everyVerdictIsOnePlainLine(verdict: DeskVerdict, line: String) throws {
         let text = EnquiryText(timeZone: try #require(TimeZone(identifier: "Asia/Shanghai")), language: .english)
