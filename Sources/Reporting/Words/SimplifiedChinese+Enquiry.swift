@@ -67,7 +67,7 @@ extension SimplifiedChinese {
         case .andRefunded: "，并于 {time} 退款"
         case .isOwed: "已付款，未发货：{advice}"
         case .isContested: "已付款，未发货；上一晚之后又有证据指向其他人：{users}；请先确认是谁购买，再用 resolve --user 指明"
-        case .isRedelivered: "已付款，由 App 的服务器自行发货给 {user}：{who} 于 {time} 下达，{taken}"
+        case .isRedelivered: "已付款，由应用服务器自行发货给 {user}：{who} 于 {time} 下达，{taken}"
         case .takenByServer: "服务器最近于 {time} 领取"
         case .notTaken: "服务器尚未领取"
         case .notJudged: "还没有运行判断过它，或者不查看这类商品"
