@@ -38,7 +38,10 @@ extension LedgerSession {
                     SELECT 'no_products', app.bundle_id, 0, paid.transactions, 0, NULL
                     FROM unnest(\(configured)) AS app (bundle_id)
                     CROSS JOIN LATERAL (
-                        SELECT count(*) AS transactions FROM white WHERE white.bundle_id = app.bundle_id
+                        SELECT count(*) AS transactions
+                        FROM white
+                        WHERE white.bundle_id = app.bundle_id
+                            AND (white.booked_as = 'unknown' OR white.product_type IS NULL)
                     ) AS paid
                     WHERE NOT EXISTS (SELECT FROM products WHERE products.bundle_id = app.bundle_id)
                         AND paid.transactions > 0
