@@ -16,6 +16,9 @@ extension CommandRunner {
             applied.isEmpty
                 ? "The schema is up to date.\n"
                 : "Applied: \(applied.joined(separator: ", ")).\nNow run sql/roles.sql, which grants what is new.\n")
+        if isRehearsal {
+            StandardOutput.write("The database is for replays alone: no customer's purchase belongs in it.\n")
+        }
         return .done
     }
 }
