@@ -10,7 +10,9 @@ extension JobError {
             case .refused(let text), .forbidden(let text): .databaseRefuses(text)
             case .noDatabase(let text): .noDatabase("\(text.sentence) Name another in conninfo, or run setup.")
             case .schema(let text): .schemaMismatch(text)
-            case .conflict(let text): .databaseUnavailable("another session's lock stays in the way: \(text)")
+            case .conflict(let text):
+                .databaseUnavailable(
+                    "another session's lock stays in the way: \(text.sentence) Try again once that session has ended.")
             case .cancelled: .databaseUnavailable("a statement was cancelled")
             case .statementStopped(let text):
                 .databaseUnavailable(
