@@ -100,7 +100,9 @@ import Testing
             #expect(invoice.output.contains("/nonexistent"))
             let resolve = try await desk(["resolve", "1", "--dismissed", "--by", "sue", "--note", "x"])
             #expect(resolve.status == 65)
-            #expect(resolve.errors.contains("no verified transaction has the id 1"))
+            #expect(resolve.errors.contains("no verified transaction has the id 1; see iap-reconcile check 1"))
+            let note = try await desk(["note", "1", "--by", "sue", "--note", "x", "--app", "com.nope"])
+            #expect(note.errors.contains("no verified transaction has the id 1 in com.nope; see"))
         }
     }
 

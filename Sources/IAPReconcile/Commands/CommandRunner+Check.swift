@@ -63,10 +63,12 @@ extension CommandRunner {
             "evidence speaks for \(users.joined(separator: " and for ")); say with --user to whom it was delivered"
         case .unchanged(.unknownUser):
             "nobody has heard of the user “\(resolution.userID ?? "")”; if that is right, say so with --unknown-user"
+        case .unchanged(.alreadyDelivered) where resolution.decision == .reopened:
+            "\(id) is delivered, and not by hand alone; see iap-reconcile check \(id.shellWord)"
         case .unchanged(.alreadyDelivered): "\(id) is delivered already; see iap-reconcile check \(id.shellWord)"
         case .unchanged(.alreadyWhite): "\(id) is owed already"
         case .unchanged(.excluded): "\(id) is not owed; see iap-reconcile check \(id.shellWord)"
-        case .unchanged(.notVerified): "no verified transaction has the id \(id)"
+        case .unchanged(.notVerified): notVerified(id, resolution.bundleID, resolution.environment)
         case .unchanged(.refunded): "Apple has refunded \(id) since, so it is not owed any more"
         }
     }

@@ -52,7 +52,7 @@ extension CommandRunner {
         case .noted:
             StandardOutput.write("\(id) has the comment\n")
             return .done
-        case .notVerified: return unchanged("no verified transaction has the id \(id)")
+        case .notVerified: return unchanged(Self.notVerified(id, subject.bundleID, subject.environment))
         case .ambiguous: return unchanged(Self.ambiguous(id))
         }
     }
@@ -60,6 +60,13 @@ extension CommandRunner {
     private func unchanged(_ why: String) -> ExitCode {
         console.sayUnchanged(why)
         return .dataError
+    }
+
+    /// That nothing is known by an id, in the app and environment that were named.
+    static func notVerified(_ id: TransactionID, _ bundleID: BundleID?, _ environment: Environment?) -> String {
+        let named = [bundleID?.text, environment?.rawValue].compactMap(\.self)
+        let place = named.isEmpty ? "" : " in \(named.joined(separator: " "))"
+        return "no verified transaction has the id \(id)\(place); see iap-reconcile check \(id.shellWord)"
     }
 
     static func ambiguous(_ id: TransactionID) -> String {
