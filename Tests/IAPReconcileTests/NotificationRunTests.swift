@@ -74,6 +74,7 @@ import Testing
                 try await night.tellEverybody(server.url)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run + ["--dry-run"])
                 #expect(ended.status == 0)
+                #expect(ended.errors.contains("run begins") && !ended.errors.contains("run="))
                 #expect(!ended.output.contains("told  ") && server.received.count == 0)
                 #expect(!night.exists("mail") && !night.exists("iap.prom"))
             }

@@ -52,7 +52,8 @@ extension CommandRunner {
             settings: settings, programVersion: Help.version,
             log: { [console] entry in
                 telling?.note(entry)
-                console.log(entry)
+                // The number of a dry run is that of the next run, too.
+                console.log(options.isDryRun ? LogEntry(entry.level, entry.message, fields: entry.fields) : entry)
             }, progress: console.show)
         let report: RunReport
         do {
