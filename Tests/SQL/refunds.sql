@@ -151,7 +151,7 @@ CREATE FUNCTION pg_temp.asked_at(verified_at text) RETURNS timestamptz LANGUAGE 
         pg_temp.read_from(NULL) || jsonb_build_object('source', 'server_api', 'verified_at', $1))).refunded_at
 $$;
 SELECT is(
-    pg_temp.asked_at('2026-03-05T13:31Z'), NULL, 'a history that knew of a refund takes it back as soon as it is asked');
+    pg_temp.asked_at('2026-03-05T13:31Z'), NULL, 'a history that knew of a refund takes it back at once');
 INSERT INTO iap.notices (
     transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by, first_run_id)
 SELECT

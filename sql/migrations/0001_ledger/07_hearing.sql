@@ -197,5 +197,5 @@ END
 $$;
 COMMENT ON FUNCTION iap.heard IS
     'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
-    'more; or owed after all, where only a setting, a refund that is no more, a wrong original or a wrong quantity kept '
-    'it from that, or a grant that does not reach to the end which Apple tells.';
+    'more; or owed after all, where only a setting, a refund that is no more, a wrong original or a wrong quantity '
+    'kept it from that, or a grant that does not reach to the end which Apple tells.';
