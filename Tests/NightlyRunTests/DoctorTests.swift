@@ -18,10 +18,10 @@ import Testing
         try await withStage(customers: 170) { stage in
             var stage = stage
             #expect(await verdicts(Doctor(settings: stage.settings))["nights"] == .fine)
-            _ = try await stage.run()
             let connection = try await stage.database.connect()
             defer { connection.close() }
             try await connection.execute("DELETE FROM iap.products")
+            _ = try await stage.run()
             try await connection.execute("UPDATE iap.runs SET finished_at = finished_at - interval '2 days'")
             stage.settings.apps.removeAll { $0.app.bundleID.text == "com.example.game" }
             stage.settings.apple.serverAPIProduction = "http://api.example.com"

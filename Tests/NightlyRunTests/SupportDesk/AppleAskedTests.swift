@@ -61,7 +61,7 @@ import Testing
             settings.apps.append(AppSettings(app: other, verification: .local))
             let enquiry = try await play.check("MK5TTTVWJH", askingApple: settings)
             #expect(DeskVerdict(of: enquiry) == .unknown)
-            guard case .asked(let answers) = enquiry.apple, case .failed(let why) = answers.last?.finding else {
+            guard case .asked(let answers) = enquiry.apple, case .notAsked(let why) = answers.last?.finding else {
                 Issue.record("\(enquiry.apple)")
                 return
             }
