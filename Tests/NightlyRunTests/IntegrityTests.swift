@@ -29,7 +29,7 @@ private enum Edit: String, CaseIterable {
     case sightingUser, entitlement, orderUser, tokenUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
     case caseOpened, receiptSettled, receiptRemoved
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
-    case booked, bookedLater, bookedTwice, closedLater, refundedShare
+    case booked, bookedBeyondReckoning, bookedLater, bookedTwice, closedLater, refundedShare
     case event, eventRemoved, lastEvent, eventSlippedIn, link, lastLinksRemoved
 
     var sql: SQL {
@@ -121,6 +121,7 @@ private enum Edit: String, CaseIterable {
             "UPDATE iap.moves SET to_milliunits = 1 WHERE move_id = (SELECT max(move_id) FROM iap.moves)"
         case .lastMoveRemoved: "DELETE FROM iap.moves WHERE move_id = (SELECT max(move_id) FROM iap.moves)"
         case .booked: "UPDATE iap.books SET milliunits = milliunits + 1 WHERE milliunits IS NOT NULL"
+        case .bookedBeyondReckoning: "UPDATE iap.books SET units = -9223372036854775808"
         case .bookedLater: "UPDATE iap.books SET booked_on = booked_on + 1 WHERE account = 'delivered'"
         case .bookedTwice:
             """
@@ -209,7 +210,7 @@ private enum Edit: String, CaseIterable {
         case .move: .moveSeals
         case .moveRemoved, .lastMoveRemoved: .latestMoves
         case .lastMoveAmount: .moveSeals
-        case .booked, .bookedLater, .bookedTwice, .closedLater: .journal
+        case .booked, .bookedBeyondReckoning, .bookedLater, .bookedTwice, .closedLater: .journal
         case .refundedShare: .chain
         case .event, .lastEvent: .eventSeals
         case .eventRemoved, .eventSlippedIn, .link, .lastLinksRemoved: .chain
