@@ -2045,35 +2045,34 @@ CREATE FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id tex
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    details jsonb := jsonb_build_object(
+    details      jsonb := jsonb_build_object(
         'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
+    taken        text;
+    is_delivered boolean;
 BEGIN
     IF end_owed.how <> 'delivered' THEN
         -- Else a refund would count for it beside that of the id under which it was delivered.
-        IF iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) THEN
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
-            RETURN 'already_delivered';
-        END IF;
+        is_delivered := iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t);
+    ELSIF iap.is_refunded_otherwise(t) THEN
+        -- The night takes it out of white.
+        RETURN 'excluded';
+    ELSE
+        taken := iap.take_for_delivery(t, iap.type_of(t));
+        is_delivered := taken = 'already_delivered';
+    END IF;
+    IF is_delivered THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+        RETURN 'already_delivered';
+    ELSIF end_owed.how <> 'delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,
             details);
         RETURN end_owed.how;
+    ELSIF taken = 'undecided' THEN
+        -- What nobody knows the type of is for the support desk to decide, and this is its decision.
+        PERFORM iap.take_originals(ARRAY[t]);
     END IF;
-    IF iap.is_refunded_otherwise(t) THEN
-        -- The night takes it out of white.
-        RETURN 'excluded';
-    END IF;
-    CASE iap.take_for_delivery(t, iap.type_of(t))
-        WHEN 'already_delivered' THEN
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
-            RETURN 'already_delivered';
-        WHEN 'undecided' THEN
-            -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-            PERFORM iap.take_originals(ARRAY[t]);
-        ELSE
-    END CASE;
     IF end_owed.order_id IS NOT NULL THEN
         -- Whatever it was delivered for before: the desk may say otherwise, and a claim may not.
         PERFORM iap.take_order(t, end_owed.order_id);
