@@ -1,8 +1,9 @@
 public import Foundation
 
-/// Stops asking a server that is down. It opens when many receipts fail without a success between them, or when nearly
-/// everything has failed for a while. One receipt that the server chokes on never opens it, however often it is tried.
-/// After a while a single request probes whether the server is back.
+/// Stops asking a server that is down. It suspects so when many receipts fail without a success between them, or when
+/// nearly everything has failed for a while. Receipts that the server chokes on fail the same way, so a control
+/// question about none settles it: the circuit opens unless the server answers that. One receipt that the server chokes
+/// on is no suspicion, however often it is tried. After a while a single request probes whether the server is back.
 public struct CircuitBreaker: Sendable {
     /// When the circuit opens, and for how long.
     public struct Thresholds: Sendable, Hashable {
@@ -15,16 +16,19 @@ public struct CircuitBreaker: Sendable {
         public var window: Int
         /// Seconds until a request may probe an open circuit.
         public var coolDown: TimeInterval
+        /// For how many seconds the answer to a control question is believed while hardly any receipt gets one.
+        public var belief: TimeInterval
 
         public init(
             unanswered: Int = 20, failed: Int = 200, share: Double = 0.9, window: Int = 200,
-            coolDown: TimeInterval = 60
+            coolDown: TimeInterval = 60, belief: TimeInterval = 900
         ) {
             self.unanswered = unanswered
             self.failed = failed
             self.share = share
             self.window = window
             self.coolDown = coolDown
+            self.belief = belief
         }
     }
 
@@ -40,6 +44,8 @@ public struct CircuitBreaker: Sendable {
 
     private enum State {
         case closed
+        /// Too much failed, and the control question is asked.
+        case suspected
         /// Nothing is sent until that time, and then one request.
         case open(until: TimeInterval)
     }
@@ -53,6 +59,9 @@ public struct CircuitBreaker: Sendable {
     private var window: [Bool] = []
     private var oldest = 0
     private var downInWindow = 0
+    /// When the server was first suspected, and how many receipts were answered since: as many as make a suspicion end
+    /// it.
+    private var suspicion: (since: TimeInterval, answered: Int)?
 
     init(_ thresholds: Thresholds) {
         self.thresholds = thresholds
@@ -80,12 +89,39 @@ public struct CircuitBreaker: Sendable {
     ///
     /// - Parameter isFinal: `false` if it will be sent again in a moment: requests that were in flight when a server
     ///   went away for a second are no sign yet that it is down.
-    mutating func record(_ sign: Sign, receipt: Int, isFinal: Bool = true, at now: TimeInterval) {
+    /// - Returns: whether the server is suspected now, so that the caller has to ask the control question, and to
+    ///   `settle` or `drop` the suspicion.
+    mutating func record(_ sign: Sign, receipt: Int, isFinal: Bool = true, at now: TimeInterval) -> Bool {
         remember(sign == .down)
-        if sign == .up { return close() }
+        if sign == .up {
+            answered()
+            return false
+        }
         if sign == .down, isFinal || isOpen { unanswered.insert(receipt) }
         failed.insert(receipt)
-        if !isOpen, isTooMuch { state = .open(until: now + thresholds.coolDown) }
+        guard case .closed = state, isTooMuch else { return false }
+        state = .suspected
+        return true
+    }
+
+    /// Settles a suspicion by what the control question showed.
+    ///
+    /// - Parameter control: `down` also where there is no such question.
+    mutating func settle(by control: Sign, at now: TimeInterval) {
+        guard case .suspected = state else { return }
+        let since = suspicion?.since ?? now
+        guard control == .up, now - since <= thresholds.belief else {
+            suspicion = nil
+            state = .open(until: now + thresholds.coolDown)
+            return
+        }
+        close()
+        suspicion = (since, 0)
+    }
+
+    /// Drops a suspicion, as the control question was not asked to its end. The next failure raises it again.
+    mutating func drop() {
+        if case .suspected = state { state = .closed }
     }
 
     private var isTooMuch: Bool {
@@ -96,11 +132,18 @@ public struct CircuitBreaker: Sendable {
         window.count >= thresholds.window && Double(downInWindow) >= thresholds.share * Double(window.count)
     }
 
-    private mutating func close() {
+    private mutating func answered() {
+        suspicion?.answered += 1
+        if let suspicion, suspicion.answered >= thresholds.unanswered { self.suspicion = nil }
+        guard case .closed = state else { return close() }
         unanswered.removeAll(keepingCapacity: true)
         failed.removeAll(keepingCapacity: true)
-        guard isOpen else { return }
+    }
+
+    private mutating func close() {
         state = .closed
+        unanswered.removeAll(keepingCapacity: true)
+        failed.removeAll(keepingCapacity: true)
         window.removeAll(keepingCapacity: true)
         oldest = 0
         downInWindow = 0

@@ -56,10 +56,13 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
     }
 
     /// Asks until there is an answer, the attempts are used up, or the server turns out to be down.
-    func ask(_ question: Question) async throws(CancellationError) -> Answer {
+    ///
+    /// - Parameter control: a question about nothing that anybody uploaded, which the server answers whenever it is
+    ///   up. It is asked once what failed makes believe that the server is down.
+    func ask(_ question: Question, control: Question? = nil) async throws(CancellationError) -> Answer {
         var attempt = 1
         var latest = Answer.circuitOpen
-        while let exchange = try await exchange(question, isRetry: attempt > 1) {
+        while let exchange = try await exchange(question, isRetry: attempt > 1, control: control) {
             latest = .verdict(exchange.verdict)
             guard let failure = exchange.verdict.failure, failure.worthRetrying else { return latest }
             switch retries.step(afterAttempt: attempt, retryAfter: exchange.retryAfter, random: pace.random()) {
@@ -69,7 +72,10 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
             case .giveUp: return latest
             case .tooLong(let seconds):
                 // A server that asks for so long a wait answers nobody meanwhile.
-                state.withLock { $0.circuit.record(.down, receipt: question.number, at: pace.uptime()) }
+                let isSuspected = state.withLock { state in
+                    state.circuit.record(.down, receipt: question.number, at: pace.uptime())
+                }
+                if isSuspected { try await settleSuspicion(by: control) }
                 return .verdict(.failed(failure.why.asking(toWait: seconds), worthRetrying: false))
             }
             attempt += 1
@@ -79,7 +85,7 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
 
     /// Sends the question once, when its turn comes; `nil` if the circuit is open by then.
     private func exchange(
-        _ question: Question, isRetry: Bool
+        _ question: Question, isRetry: Bool, control: Question?
     ) async throws(CancellationError) -> Exchange<Meaning>? {
         guard !state.withLock({ $0.circuit.refuses(at: pace.uptime()) }) else { return nil }
         return try await gate.run { () async throws(CancellationError) -> (Exchange<Meaning>?, AdaptiveLimit.Sign) in
@@ -87,7 +93,7 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
             // It may have opened while this request waited in line.
             guard state.withLock({ $0.circuit.admits(at: pace.uptime()) }) else { return (nil, .other) }
             let exchange = try await send(question)
-            note(exchange, of: question, isRetry: isRetry)
+            if note(exchange, of: question, isRetry: isRetry) { try await settleSuspicion(by: control) }
             return (exchange, exchange.load)
         }
     }
@@ -101,15 +107,40 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
         }
     }
 
-    private func note(_ exchange: Exchange<Meaning>, of question: Question, isRetry: Bool) {
+    /// Counts an exchange; returns whether the server is suspected of being down now.
+    private func note(_ exchange: Exchange<Meaning>, of question: Question, isRetry: Bool) -> Bool {
         state.withLock { state in
-            let isFinal = isRetry || retries.attempts <= 1
-            state.circuit.record(exchange.health, receipt: question.number, isFinal: isFinal, at: pace.uptime())
-            state.counts.requests += 1
-            if isRetry { state.counts.retries += 1 }
-            if exchange.health == .down { state.counts.unanswered += 1 }
-            if exchange.verdict.failure?.why == .http(429) { state.counts.tooManyRequests += 1 }
+            state.counts.count(exchange, isRetry: isRetry)
+            return state.circuit.record(
+                exchange.health, receipt: question.number, isFinal: isRetry || retries.attempts <= 1,
+                at: pace.uptime())
         }
+    }
+
+    /// Asks the control question, and opens the circuit if the server does not answer it.
+    private func settleSuspicion(by control: Question?) async throws(CancellationError) {
+        var health = CircuitBreaker.Sign.down
+        if let control {
+            do {
+                try await control.limiter?.waitForTurn()
+                let exchange = try await send(control)
+                state.withLock { $0.counts.count(exchange, isRetry: false) }
+                health = exchange.health
+            } catch {
+                state.withLock { $0.circuit.drop() }
+                throw error
+            }
+        }
+        state.withLock { $0.circuit.settle(by: health, at: pace.uptime()) }
+    }
+}
+
+extension EndpointStatistics {
+    fileprivate mutating func count<Meaning>(_ exchange: Exchange<Meaning>, isRetry: Bool) {
+        requests += 1
+        if isRetry { retries += 1 }
+        if exchange.health == .down { unanswered += 1 }
+        if exchange.verdict.failure?.why == .http(429) { tooManyRequests += 1 }
     }
 }
 

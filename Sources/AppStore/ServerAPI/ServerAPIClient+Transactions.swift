@@ -15,8 +15,7 @@ extension ServerAPIClient {
         _ transactionID: String, in environment: ServerEnvironment? = nil
     ) async throws(CancellationError) -> ServerAPIOutcome<TransactionProof> {
         guard ServerAPIRequest.isIdentifier(transactionID) else { return .notFound(.invalidTransactionID) }
-        let request = ServerAPIRequest(.transactionInfo, path: "/inApps/v1/transactions/\(transactionID)")
-        return try await ask(request, in: environment) { body, reader in
+        return try await ask(.transactionInfo(of: transactionID), in: environment) { body, reader in
             try reader.proof(
                 try reader.decode(TransactionInfoBody.self, from: body).signedTransactionInfo,
                 at: "signedTransactionInfo")

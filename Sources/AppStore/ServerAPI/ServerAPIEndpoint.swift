@@ -45,9 +45,18 @@ final class ServerAPIEndpoint: Sendable {
                 return self.httpRequest(request, token: used)
             },
             judge: { Exchange($0, to: request.operation, now: $1) })
-        let answer = try await server.ask(question)
+        let answer = try await server.ask(question, control: control)
         guard case .verdict(.unauthorized) = answer, token.discard(used) else { return answer }
-        return try await server.ask(question)
+        return try await server.ask(question, control: control)
+    }
+
+    /// A question about a transaction that nobody has.
+    private var control: PacedEndpoint<ServerAPIVerdict>.Question {
+        let request = ServerAPIRequest.nobodysTransaction
+        return PacedEndpoint.Question(
+            number: 0, limiter: limiters[request.operation],
+            request: { () throws(HTTPError) in self.httpRequest(request, token: try self.currentToken()) },
+            judge: { Exchange($0, to: request.operation, now: $1) })
     }
 
     private func httpRequest(_ request: ServerAPIRequest, token: String) -> HTTPRequest {

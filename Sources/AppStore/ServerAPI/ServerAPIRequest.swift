@@ -16,6 +16,14 @@ struct ServerAPIRequest: Sendable {
         self.body = body
     }
 
+    /// A question about a transaction that nobody has, which Apple answers whenever it is up.
+    static let nobodysTransaction = ServerAPIRequest.transactionInfo(of: "1")
+
+    /// Get Transaction Info.
+    static func transactionInfo(of transactionID: String) -> ServerAPIRequest {
+        ServerAPIRequest(.transactionInfo, path: "/inApps/v1/transactions/\(transactionID)")
+    }
+
     /// Whether a text can be an id of Apple's. Other texts are never put into a URL.
     static func isIdentifier(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isPlain)

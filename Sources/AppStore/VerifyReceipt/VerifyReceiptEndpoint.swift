@@ -30,14 +30,15 @@ final class VerifyReceiptEndpoint: Sendable {
     func ask(_ question: VerifyReceiptQuestion) async throws(CancellationError)
         -> PacedEndpoint<VerifyReceiptVerdict>.Answer
     {
+        try await server.ask(paced(question), control: paced(.control))
+    }
+
+    private func paced(_ question: VerifyReceiptQuestion) -> PacedEndpoint<VerifyReceiptVerdict>.Question {
         let request = HTTPRequest(
             method: "POST", url: url, headers: ["Content-Type": "application/json"], body: question.body,
             timeout: timeout)
-        return try await server.ask(
-            PacedEndpoint.Question(
-                number: question.number, limiter: limiter, request: { request },
-                judge: { [environment] in
-                    Exchange($0, from: environment, hasSecret: question.hasSecret, now: $1)
-                }))
+        return PacedEndpoint.Question(
+            number: question.number, limiter: limiter, request: { request },
+            judge: { [environment] in Exchange($0, from: environment, hasSecret: question.hasSecret, now: $1) })
     }
 }

@@ -13,6 +13,10 @@ struct VerifyReceiptQuestion: Sendable {
         self.number = number
     }
 
+    /// A question about no receipt, which Apple answers with 21002, data missing, whenever it is up
+    /// (https://developer.apple.com/documentation/appstorereceipts/status).
+    static let control = VerifyReceiptQuestion(receiptData: "", sharedSecret: nil, number: 0)
+
     private static func body(_ receiptData: String, password: String?) -> Data {
         var body = Data(capacity: receiptData.utf8.count + 256)
         body.append(contentsOf: #"{"receipt-data":"#.utf8)

@@ -207,7 +207,9 @@ import Testing
             for _ in 0..<3 { try await expect(.tryAgain(.http(503)), on: stage) }
             #expect(stage.client.isCircuitOpen)
             try await expect(.notTried, on: stage)
-            #expect(stage.server.received.count == 3)
+            let paths = [42, 1].map { "production/inApps/v1/transactions/\($0)" }
+            #expect(stage.server.received.map(\.path).suffix(2) == paths)
+            #expect(stage.server.received.count == 4)
         }
     }
 
