@@ -27,7 +27,7 @@ struct FindingsStage {
                 try await session.forEachUnusableReceipt(now: now) { found in
                     try receiver.add { try $0.add(unusable: found) }
                 }
-                try await session.forEachUnverifiedReceipt { found in
+                try await session.forEachUnverifiedReceipt(now: now) { found in
                     try receiver.add { try $0.add(unverified: found) }
                 }
                 try await session.forEachSuspicion(of: apps, now: now) { found in

@@ -137,12 +137,34 @@ import Testing
                 BatchRecord(runID: run, now: began, sightings: [], receipts: [tried]))
             #expect(try await session.dueReceipts(at: began + 3600).isEmpty)
             var notices: [TroubledReceipt] = []
-            try await session.forEachUnverifiedReceipt { notices.append($0) }
+            try await session.forEachUnverifiedReceipt(now: began) { notices.append($0) }
             #expect(notices.map(\.problem) == [.appleUnreachable] && notices.first?.attempts == 1)
             try await session.makeDueAgain([.appleUnreachable], triedAt: began)
             #expect(try await session.dueReceipts(at: began + 3600).count == 1)
             let attempts: Int32 = try await ledger.value("(SELECT attempts FROM iap.receipts)")
             #expect(attempts == 0)
+        }
+    }
+
+    /// Nothing is written beside what no night comes to, and still somebody must hear of it.
+    @Test func whatNoNightCameToIsListedAfterThreeOfThem() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt")
+            // It came in today, however long ago it was uploaded elsewhere.
+            try await ledger.execute("UPDATE iap.receipts SET submitted_at = now() - interval '90 days'")
+            let session = try await ledger.session()
+            defer { session.close() }
+            for day in [-9.0, -8, -7] { _ = try await ledger.begin(at: began + day * 86_400, session) }
+            // Noon of tomorrow, as nights are told apart by their days.
+            let first = Date(timeIntervalSince1970: (began.timeIntervalSince1970 / 86_400).rounded(.up) * 86_400 + 43_200)
+            for (hours, listed) in [(0.0, []), (1, []), (24, []), (25, []), (48, [receipt])] {
+                let now = first + hours * 3600
+                _ = try await ledger.begin(at: now, session)
+                var notices: [TroubledReceipt] = []
+                try await session.forEachUnverifiedReceipt(now: now) { notices.append($0) }
+                #expect(notices.map(\.receiptID) == listed, "after \(hours) hours")
+                #expect(notices.allSatisfy { $0.problem == .noTurn && $0.attempts == 0 })
+            }
         }
     }
 

@@ -37,11 +37,59 @@ extension LedgerSession {
                 """, body)
     }
 
-    /// Receipts that could not be verified yet, the latest first.
-    public func forEachUnverifiedReceipt(_ body: (TroubledReceipt) throws -> Void) async throws(LedgerError) {
+    /// Receipts that could not be verified yet: those that met a trouble, and then those whose turn never came. Of
+    /// either the latest come first.
+    public func forEachUnverifiedReceipt(
+        now: Date, _ body: (TroubledReceipt) throws -> Void
+    ) async throws(LedgerError) {
         try await forEachReceipt(
             with: ReceiptProblem.allCases.filter(\.mayPass), where: "state <> 'settled'", body)
+        try await forEachReceiptWithoutTurn(now: now, body)
     }
+
+    /// Receipts that were due in nights of three days or more, each of which ended before their turn. Nothing is
+    /// written beside them, as nothing is known of them.
+    private func forEachReceiptWithoutTurn(
+        now: Date, _ body: (TroubledReceipt) throws -> Void
+    ) async throws(LedgerError) {
+        try await translating {
+            let nights = try await connection.query(
+                """
+                WITH short AS (
+                    SELECT
+                        max(as_of) AS as_of,
+                        (array_agg(reason ORDER BY run_id DESC) FILTER (WHERE reason IS NOT NULL))[1] AS reason
+                    FROM runs
+                    WHERE state <> 'complete' AND as_of <= \(now)
+                    GROUP BY (as_of AT TIME ZONE 'UTC')::date
+                )
+                SELECT
+                    min(as_of) AS since,
+                    coalesce((array_agg(reason ORDER BY as_of DESC) FILTER (WHERE reason IS NOT NULL))[1], '') AS reason
+                FROM (SELECT * FROM short ORDER BY as_of DESC LIMIT \(Self.nightsWithoutTurn)) AS latest
+                HAVING count(*) = \(Self.nightsWithoutTurn)
+                """)
+            guard let night = nights.first else { return }
+            try await connection.forEachRow(
+                """
+                SELECT
+                    receipt_id, bundle_id, user_id, order_id, transaction_id, device::text AS device, submitted_at,
+                    attempts, \(ReceiptProblem.noTurn.rawValue) AS error_code,
+                    \(try night.decode("reason", as: String.self)) AS error_text
+                FROM receipts
+                WHERE state = 'waiting' AND last_attempt_at IS NULL AND error_code IS NULL
+                    -- Since it came in: it may have been uploaded elsewhere long before.
+                    AND next_attempt_at <= \(try night.decode("since", as: Date.self))
+                ORDER BY submitted_at DESC, receipt_id
+                """
+            ) { row in
+                try body(try TroubledReceipt(row))
+            }
+        }
+    }
+
+    /// In how many nights a receipt may be due in vain before it is listed.
+    private static let nightsWithoutTurn: Int64 = 3
 
     /// How long what can't be mended from here is listed.
     static let listing: TimeInterval = 30 * 24 * 3600

@@ -26,6 +26,8 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     case needsConfiguration = "needs_configuration"
     /// The configuration has no section for its app.
     case unknownApp = "unknown_app"
+    /// Each night since it came in ended before its turn. The report alone says so: no row holds it.
+    case noTurn = "no_turn"
 
     /// After how many nights in a row a receipt with this problem is given up; `nil` if it is no fault of the
     /// receipt's, which is tried as long as it takes.
@@ -35,7 +37,7 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
         case .malformed, .contradicted: Patience.nightsOfMalformed
         case .transactionMissing: Patience.nightsWithoutNamed
         case .noTransactions: Patience.nightsWithoutTransactions
-        case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: nil
+        case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp, .noTurn: nil
         }
     }
 

@@ -72,6 +72,7 @@ struct English: Wording {
         case .unreadableAnswer: "Apple's answer could not be read."
         case .needsConfiguration: "A setting must be mended first."
         case .unknownApp: "The configuration has no section for this app."
+        case .noTurn: "Each night since it came in ended before its turn."
         }
     }
 
@@ -84,6 +85,7 @@ struct English: Wording {
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "Wait: it is tried again each night."
         case .needsConfiguration: "Run “iap-reconcile doctor”."
         case .unknownApp: "Add the app to the configuration, or stop handing in its receipts."
+        case .noTurn: "Mend what ends the nights early; its turn comes in the first night that does not."
         }
     }
 

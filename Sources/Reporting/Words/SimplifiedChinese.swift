@@ -74,6 +74,7 @@ struct SimplifiedChinese: Wording {
         case .unreadableAnswer: "Apple 的回答无法读取。"
         case .needsConfiguration: "需要先修正一项配置。"
         case .unknownApp: "配置中没有这个应用。"
+        case .noTurn: "自收到以来，每晚都在轮到它之前就结束了。"
         }
     }
 
@@ -85,6 +86,7 @@ struct SimplifiedChinese: Wording {
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "等待：每晚会自动重试。"
         case .needsConfiguration: "运行 “iap-reconcile doctor”。"
         case .unknownApp: "把应用加入配置，或停止提交它的票据。"
+        case .noTurn: "找出任务每晚提前结束的原因；第一次完整运行时就会轮到它。"
         }
     }
 
