@@ -26,7 +26,8 @@ private enum Edit: String, CaseIterable {
     case whiteExpiry, whiteCustomer, blackUser, blackTime, blackRefund, blackRemoved, blackWhiteAgain
     case excludedReason, excludedRemoved
     case claimUser, claimRemoved, claimAdded, originalTaken
-    case sightingUser, entitlement, orderUser, tokenUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
+    case sightingUser, entitlement, orderUser, tokenUser, waitingReceipt, waitingPayload, uploadOrder
+    case receiptPutOff, receiptPutOffForEver, receiptTriedLater
     case caseOpened, receiptSettled, receiptRemoved
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
     case booked, bookedBeyondReckoning, bookedLater, bookedTwice, closedLater, refundedShare
@@ -95,6 +96,14 @@ private enum Edit: String, CaseIterable {
         case .waitingPayload: "UPDATE iap.receipts SET payload = 'another' WHERE receipt_id = \(Self.waiting)"
         case .receiptPutOff:
             "UPDATE iap.receipts SET next_attempt_at = now() + interval '9 years' WHERE receipt_id = \(Self.waiting)"
+        case .receiptPutOffForEver:
+            "UPDATE iap.receipts SET next_attempt_at = 'infinity' WHERE receipt_id = \(Self.waiting)"
+        case .receiptTriedLater:
+            """
+            UPDATE iap.receipts
+            SET last_attempt_at = now() + interval '9 years', next_attempt_at = now() + interval '9 years'
+            WHERE receipt_id = \(Self.waiting)
+            """
         case .uploadOrder:
             """
             UPDATE iap.uploads SET order_id = 'another' WHERE receipt_id = (SELECT min(receipt_id) FROM iap.uploads)
@@ -201,7 +210,7 @@ private enum Edit: String, CaseIterable {
         case .tokenUser: .tokenSeals
         case .waitingReceipt: .receiptSeals
         case .waitingPayload: .payloads
-        case .receiptPutOff: .receiptsDue
+        case .receiptPutOff, .receiptPutOffForEver, .receiptTriedLater: .receiptsDue
         case .uploadOrder: .uploadSeals
         case .caseOpened: .openCases
         case .receiptSettled: .receiptsWithOutcome

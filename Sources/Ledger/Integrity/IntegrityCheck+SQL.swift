@@ -82,10 +82,19 @@ extension IntegrityCheck {
         """
 
     /// What is due by now is not put off, however long ago it was tried: if a case is opened again, Apple is asked
-    /// again about its receipts.
+    /// again about its receipts. An attempt at a moment that is still to come was none; but where nights are replayed,
+    /// the latest may lie ahead.
     private static let receiptsPutOff: SQL = """
+        WITH present AS MATERIALIZED (
+            SELECT
+                CASE WHEN EXISTS (SELECT FROM iap.rehearsal) THEN greatest(now(), (SELECT max(as_of) FROM runs))
+                ELSE now() END + interval '1 hour' AS moment
+        )
         SELECT 'receipt ' || receipt_id AS example
         FROM receipts
-        WHERE next_attempt_at - greatest(last_attempt_at, submitted_at) > '1 day' AND next_attempt_at > now()
+        CROSS JOIN present
+        WHERE next_attempt_at > now()
+            AND next_attempt_at > interval '1 day' + greatest(
+                CASE WHEN last_attempt_at <= moment THEN last_attempt_at END, submitted_at)
         """
 }
