@@ -109,14 +109,14 @@ public struct CircuitBreaker: Sendable {
     /// - Parameter control: `down` also where there is no such question.
     mutating func settle(by control: Sign, at now: TimeInterval) {
         guard case .suspected = state else { return }
-        let since = suspicion?.since ?? now
-        guard control == .up, now - since <= thresholds.belief else {
-            suspicion = nil
+        let suspicion = suspicion ?? (since: now, answered: 0)
+        guard control == .up, now - suspicion.since <= thresholds.belief else {
+            self.suspicion = nil
             state = .open(until: now + thresholds.coolDown)
             return
         }
         close()
-        suspicion = (since, 0)
+        self.suspicion = suspicion
     }
 
     /// Drops a suspicion, as the control question was not asked to its end. The next failure raises it again.

@@ -117,7 +117,9 @@ import Testing
     @Test func forgetsASuspicionOnceAsManyReceiptsAreAnswered() {
         var circuit = CircuitBreaker(thresholds)
         for receipt in 0..<5 { circuit.note(.down, receipt: receipt, at: 100, control: .up) }
-        for receipt in 5..<10 { circuit.note(.up, receipt: receipt, at: 200) }
+        for receipt in 5..<8 { circuit.note(.up, receipt: receipt, at: 200) }
+        for receipt in 5..<10 { circuit.note(.down, receipt: receipt, at: 300, control: .up) }
+        for receipt in 8..<10 { circuit.note(.up, receipt: receipt, at: 400) }
         for receipt in 10..<15 { circuit.note(.down, receipt: receipt, at: 1001, control: .up) }
         for receipt in 15..<20 { circuit.note(.down, receipt: receipt, at: 1900, control: .up) }
         #expect(!circuit.isOpen)
