@@ -2107,7 +2107,7 @@ BEGIN
                     SELECT FROM notices
                     WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
                         AND notices.environment = t.environment AND type IN ('REFUND', 'REVOKE')
-                        AND signed_at > v.verified_at - interval '1 hour')))
+                        AND iap.may_not_know(v.verified_at, signed_at))))
         OR EXISTS (
             SELECT FROM notices
             WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
@@ -3295,14 +3295,14 @@ BEGIN
     RETURN v.verified_at <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
             -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
-            -- it was made. It has been seen to know one minutes late.
-            (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
+            -- it was made.
+            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, v.verified_at))
             -- Nor does it know at once of one that was taken back.
             OR EXISTS (
                 SELECT FROM notices
                 WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
                     AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
-                    AND signed_at > v.refunded_at AND signed_at >= v.verified_at - interval '1 hour')));
+                    AND signed_at > v.refunded_at AND iap.may_not_know(v.verified_at, signed_at))));
 END
 $$;
 
@@ -3566,6 +3566,15 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) IS 'Writes the moves of those changes that have a new number.';
+
+CREATE FUNCTION iap.may_not_know(answered_at timestamp with time zone, of_what_was_told_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    -- It has been seen to lag by minutes.
+    SELECT of_what_was_told_at >= answered_at - interval '1 hour'
+$$;
+
+COMMENT ON FUNCTION iap.may_not_know(answered_at timestamp with time zone, of_what_was_told_at timestamp with time zone) IS 'Whether what Apple answers of a customer''s history may not hold yet what Apple told by itself at a moment.';
 
 CREATE FUNCTION iap.may_reopen(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -9586,6 +9595,8 @@ REVOKE ALL ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bu
 REVOKE ALL ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.may_not_know(answered_at timestamp with time zone, of_what_was_told_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.may_reopen(t iap.transactions) FROM PUBLIC;
 

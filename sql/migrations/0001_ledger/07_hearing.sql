@@ -8,20 +8,28 @@ $$;
 COMMENT ON FUNCTION iap.is_another_night IS
     'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
 
+CREATE FUNCTION iap.may_not_know(answered_at timestamptz, of_what_was_told_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- It has been seen to lag by minutes.
+    SELECT of_what_was_told_at >= answered_at - interval '1 hour'
+$$;
+COMMENT ON FUNCTION iap.may_not_know IS
+    'Whether what Apple answers of a customer''s history may not hold yet what Apple told by itself at a moment.';
+
 CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN v.verified_at <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
             -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
-            -- it was made. It has been seen to know one minutes late.
-            (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
+            -- it was made.
+            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, v.verified_at))
             -- Nor does it know at once of one that was taken back.
             OR EXISTS (
                 SELECT FROM notices
                 WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
                     AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
-                    AND signed_at > v.refunded_at AND signed_at >= v.verified_at - interval '1 hour')));
+                    AND signed_at > v.refunded_at AND iap.may_not_know(v.verified_at, signed_at))));
 END
 $$;
 COMMENT ON FUNCTION iap.is_outdated_refund IS
@@ -55,7 +63,7 @@ BEGIN
                     SELECT FROM notices
                     WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
                         AND notices.environment = t.environment AND type IN ('REFUND', 'REVOKE')
-                        AND signed_at > v.verified_at - interval '1 hour')))
+                        AND iap.may_not_know(v.verified_at, signed_at))))
         OR EXISTS (
             SELECT FROM notices
             WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
