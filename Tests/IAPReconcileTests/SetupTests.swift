@@ -91,14 +91,19 @@ import Testing
         }
     }
 
-    @Test func aSecretThatIsNotThereEndsItBeforeTheConfiguration() async throws {
+    @Test(arguments: [
+        ["--secret-file", "/nowhere/secret"], ["--secret-file", "/dev/null"],
+        ["--key-file", "/nowhere/secret", "--key-id", "K", "--issuer-id", "I"],
+    ])
+    func aSecretThatCantBeReadEndsItBeforeAnythingIsDone(given: [String]) async throws {
         try await withEmptyServer(login: "peer") { server in
-            let refused = try await server.setup(["--yes", "--secret-file", "/nowhere/secret"])
+            let before = try server.contents()
+            let refused = try await server.setup(["--yes"] + given)
             // As an import of a file that is not there.
-            #expect(refused.status == 65 && refused.errors.contains("/nowhere/secret"))
-            #expect(try server.contents()["iap-reconcile.conf"]?.contains("conninfo") == false)
-            // What was done holds, and the next attempt goes on from there.
-            #expect(try await server.setup(["--yes"]).status == 0)
+            #expect(refused.status == 65 && refused.errors.contains(given[1]), "\(refused.errors)")
+            #expect(refused.output == "")
+            #expect(try await server.databases() == ["postgres"])
+            #expect(try server.contents() == before)
         }
     }
 

@@ -91,17 +91,30 @@ public struct SecretStep: SetupStep {
         self.user = user
     }
 
+    /// Whether there is something to copy: a wrong path shall not come out only once the database has been changed.
+    ///
+    /// - Throws: `SetupError` if the given file is not there, can't be read, or is empty.
+    public func check() throws {
+        _ = try given
+    }
+
     public func missing() throws -> [String] {
-        guard let secret = try PlacedFile(existing: source, otherwise: .dataError).contents, !secret.isEmpty else {
-            throw SetupError("\(source) is empty.", exitCode: .dataError)
-        }
+        let secret = try given
         let isInPlace = try file.isInPlace(with: secret)
         return isInPlace ? [] : ["\(place), of \(user), mode 600, from \(source)"]
     }
 
     public func perform() throws {
-        guard let secret = try PlacedFile(existing: source).contents else { return }
-        try file.write(secret)
+        try file.write(try given)
+    }
+
+    private var given: Data {
+        get throws {
+            guard let secret = try PlacedFile(existing: source, otherwise: .dataError).contents, !secret.isEmpty else {
+                throw SetupError("\(source) is empty.", exitCode: .dataError)
+            }
+            return secret
+        }
     }
 
     private var file: PlacedFile { PlacedFile(place, mode: 0o600, owner: SystemUser(named: user)) }

@@ -23,6 +23,7 @@ struct SettingUp {
         let owner = try OwnerAccess(options.database ?? "")
         let login = try login(owner, options)
         let written = ConfigurationStep(path: configuration, login: login, app: options.app)
+        for secret in written.secrets { try secret.check() }
         let first: [any SetupStep] = [
             AccountStep(options.user), DatabaseStep(owner), SchemaStep(owner), RolesStep(owner),
         ]
