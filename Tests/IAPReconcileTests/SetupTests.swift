@@ -20,6 +20,8 @@ import Testing
             #expect(done.output.contains("fine     grants") && !done.output.contains("wrong "))
             // What was shown was done, in that order.
             let steps = shown.output.split(separator: "\n").filter { !$0.hasPrefix("Nothing") }
+            let names = steps.filter { !$0.hasPrefix(" ") }.map { $0.prefix(15) }
+            #expect(Set(names).count == names.count, "two steps have one name: \(names)")
             var rest = done.output[...]
             for step in steps {
                 let place = try #require(rest.range(of: step), "\(step) was not done")

@@ -30,13 +30,14 @@ public struct AccountStep: SetupStep {
 
 /// Folders that belong to the job, and that nobody else may look into.
 public struct FoldersStep: SetupStep {
-    public let name = "folders"
+    public let name: String
     private let paths: [String]
     private let owner: String
     private let group: String
 
     /// - Parameter group: the user whose group may look into them; by default the owner.
-    public init(_ paths: [String], of owner: String, group: String? = nil) {
+    public init(_ name: String, _ paths: [String], of owner: String, group: String? = nil) {
+        self.name = name
         self.paths = paths
         self.owner = owner
         self.group = group ?? owner

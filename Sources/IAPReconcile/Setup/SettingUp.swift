@@ -28,10 +28,12 @@ struct SettingUp {
             AccountStep(options.user), DatabaseStep(owner), SchemaStep(owner), RolesStep(owner),
         ]
         let folders = FoldersStep(
-            [try written.reportDirectory] + (isDefault ? ["/var/log/iap-reconcile"] : []), of: options.user)
+            "output folders", [try written.reportDirectory] + (isDefault ? ["/var/log/iap-reconcile"] : []),
+            of: options.user)
         // The login's passwords are in the configuration's folder.
         let folder = FoldersStep(
-            [(configuration as NSString).deletingLastPathComponent], of: "root", group: options.user)
+            "config folder", [(configuration as NSString).deletingLastPathComponent], of: "root",
+            group: options.user)
         for step in first + [folder, login] + written.secrets + [written, folders] {
             guard try await take(step) else { return .tryLater }
         }
