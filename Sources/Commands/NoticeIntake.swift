@@ -10,6 +10,8 @@ public struct NoticeIntake: Sendable {
     /// What became of a file's lines.
     public struct Summary: Sendable {
         public internal(set) var taken = 0
+        public internal(set) var refusedCount = 0
+        /// The first of the refused lines, and why: a file that is none of notifications has no others.
         public internal(set) var refused: [(line: Int, why: String)] = []
     }
 
@@ -19,9 +21,11 @@ public struct NoticeIntake: Sendable {
         self.settings = settings
     }
 
-    /// - Parameter file: `-` is standard input.
+    /// - Parameters:
+    ///   - file: `-` is standard input.
+    ///   - mostNamed: how many refused lines are named; the others are only counted.
     /// - Throws: `ImportError` if the file can't be read; `JobError`; `CancellationError` if the stop was asked for.
-    public func take(_ file: String, stop: StopSignal) async throws -> Summary {
+    public func take(_ file: String, naming mostNamed: Int, stop: StopSignal) async throws -> Summary {
         let services: AppleServices
         do {
             services = try AppleServices(settings.apple, apps: settings.apps)
@@ -36,7 +40,11 @@ public struct NoticeIntake: Sendable {
                 case .success(let (bundleID, payload)):
                     try await session.submit(notification: payload, of: bundleID)
                     summary.taken += 1
-                case .failure(let flaw): summary.refused.append((line.number, flaw.description))
+                case .failure(let flaw):
+                    summary.refusedCount += 1
+                    if summary.refusedCount <= mostNamed {
+                        summary.refused.append((line.number, flaw.description))
+                    }
                 }
             }
             return summary

@@ -274,6 +274,21 @@ import Testing
         }
     }
 
+    /// A file that is none of notifications does not fill the log.
+    @Test func theFirstRefusedNotificationsAreNamedAndTheOthersCounted() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_job")) { configuration, _ in
+                let ended = try await ChildProcess.run(
+                    program, ["notices", "-", "--config", configuration],
+                    input: String(repeating: "{}\n", count: 25))
+                #expect(ended.status == 65)
+                #expect(ended.output == "-: 0 taken for the next run, 25 refused\n")
+                #expect(ended.errors.matches(of: /it is no notification/).count == 20, "\(ended.errors)")
+                #expect(ended.errors.contains("5 more lines were refused"))
+            }
+        }
+    }
+
     private static func openFiles(of child: ChildProcess) -> [String] {
         let folder = "/proc/\(child.processIdentifier)/fd"
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

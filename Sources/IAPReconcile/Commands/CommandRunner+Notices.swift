@@ -13,7 +13,7 @@ extension CommandRunner {
         for file in files {
             let summary: NoticeIntake.Summary
             do {
-                summary = try await intake.take(file, stop: stop)
+                summary = try await intake.take(file, naming: RefusedLines.named, stop: stop)
             } catch is CancellationError {
                 console.log(
                     LogEntry(
@@ -24,9 +24,13 @@ extension CommandRunner {
             for (line, why) in summary.refused {
                 console.log(LogEntry(.warning, why, fields: ["file": file, "line": String(line)]))
             }
+            let unnamed = summary.refusedCount - summary.refused.count
+            if unnamed > 0 {
+                console.log(LogEntry(.warning, "\(unnamed) more lines were refused", fields: ["file": file]))
+            }
             StandardOutput.write(
-                "\(file): \(summary.taken) taken for the next run, \(summary.refused.count) refused\n")
-            areGood = areGood && summary.refused.isEmpty
+                "\(file): \(summary.taken) taken for the next run, \(summary.refusedCount) refused\n")
+            areGood = areGood && summary.refusedCount == 0
         }
         return areGood ? .done : .dataError
     }

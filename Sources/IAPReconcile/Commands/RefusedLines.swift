@@ -13,7 +13,7 @@ struct RefusedLines {
     private var count = 0
     private var isBegun = false
     /// How many lines the log names if there is no file; the others are only counted.
-    private static let named = 20
+    static let named = 20
 
     /// Opens the file and leaves its content until the first line is refused, or the end; then it is written anew. An
     /// import that is started again lists every refused line again.
