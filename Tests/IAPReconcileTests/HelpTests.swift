@@ -144,7 +144,7 @@ import Testing
               --json             as JSON
           inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and
                                  whether their signatures are Apple's; - is standard input; needs no configuration
-              --trust-root FILE  trust these certificates as well
+              --trust-root FILE  trust the certificates of this file, PEM or DER, as well
           completion SHELL       print what makes bash, zsh or fish complete commands and options; needs no configuration
 
         Options of every command:

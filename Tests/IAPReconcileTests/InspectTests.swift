@@ -68,7 +68,7 @@ import Testing
         arguments: [
             ([], 64, "a file to inspect is missing"), (["--limit", "3", "x"], 64, "--limit is no option of “inspect”"),
             (["x", "--trust-root", "/nonexistent"], 65, "/nonexistent can't be read"),
-            (["x", "--trust-root", "/dev/null"], 65, "/dev/null is not one certificate in DER form"),
+            (["x", "--trust-root", "/dev/null"], 65, "/dev/null is not one certificate in DER form, and"),
         ] as [([String], Int32, String)])
     func refusesWhatItCanNotUse(arguments: [String], status: Int32, message: String) async throws {
         let ended = try await ChildProcess.run(program, ["inspect"] + arguments)

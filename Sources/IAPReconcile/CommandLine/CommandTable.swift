@@ -236,7 +236,9 @@ enum CommandTable {
             say what receipts, signed transactions or answers of verifyReceipt hold, and
             whether their signatures are Apple's; - is standard input; needs no configuration
             """,
-        options: [OptionForm("trust-root", .file("FILE"), help: "trust these certificates as well")],
+        options: [
+            OptionForm("trust-root", .file("FILE"), help: "trust the certificates of this file, PEM or DER, as well")
+        ],
         understand: Command.inspect)
 
     private static let completion = CommandForm(

@@ -21,7 +21,11 @@ public struct TrustRoots: Sendable {
     public func adding(contentsOf file: some Collection<UInt8>) throws(MalformedCertificate) -> TrustRoots {
         let bytes = Array(file)
         if let further = try Self.pemCertificates(bytes) { return TrustRoots(certificates + further) }
-        return TrustRoots(certificates + [try Certificate(der: bytes)])
+        do {
+            return TrustRoots(certificates + [try Certificate(der: bytes)])
+        } catch {
+            throw MalformedCertificate("\(error), and holds none in PEM form")
+        }
     }
 
     /// The certificates of a text in PEM form; `nil` if it holds none.
