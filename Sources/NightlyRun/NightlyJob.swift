@@ -114,7 +114,7 @@ public struct NightlyJob: Sendable {
         guard !start.options.isDryRun, !settings.sources.isEmpty else { return }
         let puller = SourcePuller(settings: settings, stop: start.stop, present: present.moment, log: log)
         do {
-            try await stopwatch.time(.pull) { () async throws(LedgerError) in
+            _ = try await stopwatch.time(.pull, items: \.self) { () async throws(LedgerError) in
                 try await puller.pull(isUnderWay: &start.isUnderWay)
             }
         } catch {

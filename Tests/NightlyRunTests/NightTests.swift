@@ -26,6 +26,7 @@ import Testing
                     "pull", "hear", "ask", "fetch", "verify", "record", "sweep", "books", "report",
                 ])
             #expect(report.stages.allSatisfy { $0.seconds > 0 })
+            #expect(report.stages.first.map { $0.items > 0 } == true, "rows were pulled, and none is counted")
             #expect(try await stage.rows(of: "(SELECT FROM iap.runs WHERE jsonb_array_length(stages) = 8)").count == 1)
         }
     }

@@ -11,7 +11,8 @@ package final class Pull {
     let stop: StopSignal
     let log: @Sendable (LogEntry) -> Void
     let rows: SourceRows
-    private var read = 0
+    /// How many rows came, those that are refused among them.
+    private(set) var read = 0
     private var refused = 0
 
     init(

@@ -24,17 +24,20 @@ package struct SourcePuller {
     /// Pulls all sources: products before what needs their prices, orders before what names them.
     ///
     /// - Parameter isUnderWay: becomes true once something may be taken.
-    package func pull(isUnderWay: inout Bool) async throws(LedgerError) {
-        guard !settings.sources.isEmpty else { return }
+    /// - Returns: how many rows came.
+    package func pull(isUnderWay: inout Bool) async throws(LedgerError) -> Int {
+        guard !settings.sources.isEmpty else { return 0 }
         let session = try await connect()
         defer { session.close() }
         let order: [ImportKind] = [.products, .orders, .receipts, .delivered, .entitlements]
+        var rows = 0
         for kind in order {
             for source in settings.sources where source.kind == kind && !stop.isRequested {
-                try await pull(source, into: session, &isUnderWay)
+                rows += try await pull(source, into: session, &isUnderWay)
                 checkpoint(.sourceEnded)
             }
         }
+        return rows
     }
 
     private func connect() async throws(LedgerError) -> LedgerSession {
@@ -58,7 +61,7 @@ package struct SourcePuller {
 
     private func pull(
         _ source: SourceSettings, into session: LedgerSession, _ isUnderWay: inout Bool
-    ) async throws(LedgerError) {
+    ) async throws(LedgerError) -> Int {
         let pull = Pull(
             source: source, settings: settings, session: session, stop: stop, log: log,
             rows: SourceRows(kind: source.kind, apps: Set(settings.apps.map(\.app.bundleID)), present: present))
@@ -86,5 +89,6 @@ package struct SourcePuller {
         try await session.retryingImport(source.kind, settings: settings, log: log) { () async throws(LedgerError) in
             try await session.endPull(of: source, problem: ended, now: present)
         }
+        return pull.read
     }
 }
