@@ -27,6 +27,13 @@ struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
         "<bdi>\(Printable.cut(value, to: 300, ending: "…"))</bdi>"
     }
 
+    /// A name of parts, which where it does not fit a line ends that behind a dot or underscore, not within a word.
+    static func wrapping(_ value: String) -> HTML {
+        var html: HTML = "\(value)"
+        html.text = html.text.replacing(".", with: ".<wbr>").replacing("_", with: "_<wbr>")
+        return html
+    }
+
     static func joined(_ pieces: [HTML]) -> HTML {
         pieces.reduce("") { joined, piece in joined.text.isEmpty ? piece : "\(joined), \(piece)" }
     }

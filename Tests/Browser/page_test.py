@@ -644,6 +644,34 @@ class Screen(PageTestCase):
             wider = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
             self.assertLessEqual(wider, 0, width)
 
+    # The texts that end a line within an id, but not behind a dot or underscore.
+    BROKEN_WORDS = """
+        const ends = new Set();
+        for (const id of document.querySelectorAll("#cases-table tr.case td:nth-child(4) code")) {
+            let before = null;
+            for (const part of [...id.childNodes].filter(node => node.nodeType === Node.TEXT_NODE)) {
+                const range = document.createRange();
+                range.selectNodeContents(part);
+                const tops = [...range.getClientRects()].map(box => Math.round(box.top));
+                if (new Set(tops).size > 1) ends.add(part.data);
+                if (before !== null && before.top !== tops[0] && !/[._]$/.test(before.text)) ends.add(before.text);
+                before = { top: tops.at(-1), text: part.data };
+            }
+        }
+        return [...ends];
+        """
+
+    def test_a_product_id_is_broken_between_its_words(self):
+        code = "#cases-table tr.case td:nth-child(4) code"
+        self.assertRegex(self.one(code).get_attribute("innerHTML"), r"^\w+\.<wbr>\w+$")
+        self.browser.execute_script(
+            "for (const id of document.querySelectorAll(arguments[0]))"
+            " id.innerHTML = 'com.<wbr>example.<wbr>reader.<wbr>premium_<wbr>monthly.<wbr>with.<wbr>a.<wbr>trial'", code)
+        for width in [1280, 1300, 1408]:
+            self.browser.set_window_size(width, 900)
+            self.assertEqual(self.browser.execute_script(self.BROKEN_WORDS), [], width)
+            self.assertGreater(self.one(code).size["height"], 25, width)
+
 
 class CustomersOnScreen(Screen):
     sample = "customers"

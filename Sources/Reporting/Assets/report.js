@@ -22,6 +22,9 @@
     };
     /// A client's text, kept from reordering what stands around it.
     const foreign = text => el("bdi", null, text);
+    /// A name of parts, which where it does not fit a line ends that behind a dot or underscore, not within a word.
+    const wrapping = text =>
+        text.split(/([._])/).flatMap((part, index) => index % 2 === 1 ? [part, el("wbr")] : [part]);
 
     // What the address says: filters, order, open cases, language.
     const parameters = () => new URLSearchParams(location.hash.slice(1));
@@ -391,7 +394,7 @@
         const [id, name] = product(row);
         const quantity = get(row, "quantity") === 1 ? null : ` × ${get(row, "quantity")}`;
         return cell(word("product"), el("span", null, name === "" ? null : foreign(name), quantity,
-            el("code", { class: "soft" }, id)));
+            el("code", { class: "soft" }, ...wrapping(id))));
     };
     const draw = (index, standing = "case") => {
         const row = cases[index];

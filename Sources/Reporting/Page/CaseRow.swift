@@ -66,7 +66,7 @@ struct CaseRow {
     private func product(_ found: ReportedCase) -> HTML {
         let name: HTML = found.productName.map { "\(HTML.foreign($0))" } ?? ""
         let quantity: HTML = found.quantity == 1 ? "" : " × \(found.quantity)"
-        return "\(name)\(quantity)<code class=\"soft\">\(found.productID.text)</code>"
+        return "\(name)\(quantity)<code class=\"soft\">\(HTML.wrapping(found.productID.text))</code>"
     }
 
     private func price(_ found: ReportedCase) -> HTML {
