@@ -3,16 +3,16 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// What looks like fraud or a mix-up: receipts of other apps and transactions that three users or more presented
-    /// within thirty days, open cases of products that the app does not sell, deliveries to the wrong user or from an
-    /// unexpected country, claims by another's order, deliveries that Apple's word does not bear out, unusual prices,
-    /// and receipts of which Apple says something else than its signature.
+    /// What looks like fraud or a mix-up: receipts of other apps, quantities below one and transactions that three
+    /// users or more presented within thirty days, open cases of products that the app does not sell, deliveries to the
+    /// wrong user or from an unexpected country, claims by another's order, deliveries that Apple's word does not bear
+    /// out, unusual prices, and receipts of which Apple says something else than its signature.
     public func forEachSuspicion(
         of apps: [App], now: Date, _ body: (Suspicion) throws -> Void
     ) async throws(LedgerError) {
         let since = now.addingTimeInterval(-Self.listing)
         try await translating {
-            try await forEachForeignBundle(since: since, body)
+            try await forEachStrangeExclusion(since: since, body)
             try await forEachUnknownProduct(body)
             try await forEachSharedTransaction(since: since, body)
             try await forEachMisdelivery(since: since, body)
@@ -81,22 +81,26 @@ extension LedgerSession {
         }
     }
 
-    private func forEachForeignBundle(
+    private func forEachStrangeExclusion(
         since: Date, _ body: (Suspicion) throws -> Void
     ) async throws {
         try await connection.forEachRow(
             """
             SELECT
                 excluded.transaction_id, excluded.bundle_id, excluded.environment, excluded.product_id,
-                excluded.excluded_at AS first_seen_at, excluded.found_bundle_id, seen.user_ids
+                excluded.excluded_at AS first_seen_at, excluded.found_bundle_id, excluded.quantity, seen.user_ids
             FROM \(whole(.excluded)) AS excluded
             \(presenters(of: "excluded"))
-            WHERE excluded.reason = 'foreign_bundle' AND excluded.excluded_at >= \(since)
+            WHERE excluded.reason IN ('foreign_bundle', 'invalid_quantity') AND excluded.excluded_at >= \(since)
             ORDER BY excluded.excluded_at, excluded.transaction_id, excluded.bundle_id
             """
         ) { row in
-            let found = try row.decode("found_bundle_id", as: String.self)
-            try body(try Suspicion(row, .foreignBundle, detail: "the receipt belongs to \(found)"))
+            if let found = try row.decode("found_bundle_id", as: String?.self) {
+                try body(try Suspicion(row, .foreignBundle, detail: "the receipt belongs to \(found)"))
+            } else {
+                let quantity = try row.decode("quantity", as: Int32.self)
+                try body(try Suspicion(row, .invalidQuantity, detail: "Apple tells a quantity of \(quantity)"))
+            }
         }
     }
 

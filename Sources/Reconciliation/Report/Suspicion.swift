@@ -6,6 +6,8 @@ public struct Suspicion: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         /// The receipt belongs to another app.
         case foreignBundle = "foreign_bundle"
+        /// Apple tells that none of it was bought, or less, so that nothing is owed.
+        case invalidQuantity = "invalid_quantity"
         /// The app does not sell this product.
         case unknownProduct = "unknown_product"
         /// Three users or more presented the same transaction.

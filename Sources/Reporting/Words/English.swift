@@ -92,6 +92,7 @@ struct English: Wording {
     func title(_ kind: Suspicion.Kind) -> String {
         switch kind {
         case .foreignBundle: "Receipt of another app"
+        case .invalidQuantity: "Quantity below one, not owed"
         case .unknownProduct: "Unknown product"
         case .manyUsers: "Presented by many users"
         case .contradiction: "Apple contradicts its signature"

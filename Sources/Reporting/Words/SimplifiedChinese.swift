@@ -93,6 +93,7 @@ struct SimplifiedChinese: Wording {
     func title(_ kind: Suspicion.Kind) -> String {
         switch kind {
         case .foreignBundle: "其他应用的票据"
+        case .invalidQuantity: "数量小于一，不欠"
         case .unknownProduct: "未知商品"
         case .manyUsers: "多个用户提交"
         case .contradiction: "Apple 的回答与其签名矛盾"

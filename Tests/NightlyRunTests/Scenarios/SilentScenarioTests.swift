@@ -75,6 +75,19 @@ import Verification
         }
     }
 
+    /// Nothing of it is owed, and a customer may well ask for it.
+    @Test func aQuantityBelowOneIsSuspicious() async throws {
+        try await withPlay { play in
+            let none = play.buy("1000000000001504") { $0.quantity = 0 }
+            try await play.upload(play.receipt([none]), for: none)
+            let findings = try await play.night().findings
+            #expect(findings.cases.isEmpty)
+            #expect(findings.suspicions.map(\.kind) == [.invalidQuantity])
+            #expect(findings.suspicions.map(\.detail) == ["Apple tells a quantity of 0"])
+            #expect(findings.suspicions.map(\.userIDs) == [["anna"]])
+        }
+    }
+
     /// The receipt proves it to be genuine, so that Apple is not asked about the delivery.
     @Test func s15AnotherAppsPurchaseThatWasDeliveredIsNamed() async throws {
         try await withPlay { play in
