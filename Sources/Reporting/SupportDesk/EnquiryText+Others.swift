@@ -4,38 +4,38 @@ import Reconciliation
 extension EnquiryText {
     func block(of order: KnownOrder) -> TextBlock {
         var block = TextBlock(
-            say(.order, ["id": Printable.text(order.orderID), "app": Printable.text(order.bundleID)]))
-        block.add(say(.userLine), Printable.text(order.userID))
-        block.add(say(.product), Printable.text(order.productID) + quantity(order.quantity))
-        block.add(say(.created), moment(order.createdAt))
+            say(.label(.order), ["id": Printable.text(order.orderID), "app": Printable.text(order.bundleID)]))
+        block.add(say(.label(.userLine)), Printable.text(order.userID))
+        block.add(say(.label(.product)), Printable.text(order.productID) + quantity(order.quantity))
+        block.add(say(.label(.created)), moment(order.createdAt))
         return block
     }
 
     func block(of user: KnownUser, id: String) -> TextBlock {
-        var block = TextBlock(say(.user, ["id": Printable.text(id)]))
+        var block = TextBlock(say(.label(.user), ["id": Printable.text(id)]))
         block.add(
-            say(.receiptsLine),
+            say(.label(.receiptsLine)),
             say(
-                .receiptsOfUser,
+                .line(.receiptsOfUser),
                 [
                     "receipts": String(user.receipts), "waiting": String(user.waitingReceipts),
                     "watched": String(user.watchedReceipts),
                 ]))
         block.add(
-            say(.deliveries),
+            say(.label(.deliveries)),
             user.deliveries.isEmpty
-                ? [say(.none)]
+                ? [say(.line(.none))]
                 : user.deliveries.map { "\($0.key.id)  \($0.productID)  \(delivery($0.delivery))" })
         return block
     }
 
     func claims(_ claims: [StrayClaim]) -> TextBlock {
-        var block = TextBlock(say(.claims))
+        var block = TextBlock(say(.label(.claims)))
         block.add(
             "",
             claims.map { claim in
                 let what = say(
-                    .claimOf,
+                    .line(.claimOf),
                     ["id": Printable.text(claim.transactionID), "app": Printable.text(claim.bundleID)])
                 return "\(what)  \(line(claim.attempt))"
             })
@@ -43,11 +43,11 @@ extension EnquiryText {
     }
 
     func receipts(_ receipts: [KnownReceipt]) -> TextBlock {
-        var block = TextBlock(say(.receipts))
+        var block = TextBlock(say(.label(.receipts)))
         for receipt in receipts {
             block.add(
-                say(.receiptLine, ["id": String(receipt.receiptID)]),
-                say(.uploaded, ["time": moment(receipt.submittedAt), "who": by(receipt.userID)]))
+                say(.label(.receiptLine), ["id": String(receipt.receiptID)]),
+                say(.line(.uploaded), ["time": moment(receipt.submittedAt), "who": by(receipt.userID)]))
             block.add("", trouble(receipt))
             block.add("", Device.text(receipt.device).isEmpty ? nil : Printable.text(Device.text(receipt.device)))
         }
@@ -55,9 +55,9 @@ extension EnquiryText {
     }
 
     private func trouble(_ receipt: KnownReceipt) -> [String] {
-        guard let problem = receipt.problem else { return [say(.waitsForNight)] }
+        guard let problem = receipt.problem else { return [say(.line(.waitsForNight))] }
         let tried = say(
-            .triedOn,
+            .line(.triedOn),
             [
                 "problem": words.sentence(problem),
                 "detail": receipt.detail.map { " (\(Printable.text($0, longest: 300)))" } ?? "",
@@ -71,7 +71,7 @@ extension EnquiryText {
         switch enquiry.apple {
         case .notNeeded: return []
         case .notAsked(let why):
-            var block = TextBlock(say(.appleNotAsked))
+            var block = TextBlock(say(.label(.appleNotAsked)))
             block.add("", Printable.text(why, longest: 500))
             return [block]
         case .asked(let answers):
@@ -81,13 +81,13 @@ extension EnquiryText {
 
     private func block(of told: ApplesTransaction) -> TextBlock {
         let transaction = told.transaction
-        var block = TextBlock(say(.transactionOfApple, name(of: told.key)))
-        block.add(say(.product), "\(transaction.productID)" + quantity(transaction.quantity))
-        block.add(say(.price), transaction.price.map(Formats.text) ?? words(.priceUnknown))
-        block.add(say(.purchased), moment(transaction.purchasedAt))
-        block.add(say(.refunded), transaction.refundedAt.map(moment))
-        block.add(say(.token), transaction.appAccountToken.map { Printable.text($0) })
-        block.add(say(.seen), say(.inNoReceipt))
+        var block = TextBlock(say(.label(.transactionOfApple), name(of: told.key)))
+        block.add(say(.label(.product)), "\(transaction.productID)" + quantity(transaction.quantity))
+        block.add(say(.label(.price)), transaction.price.map(Formats.text) ?? words(.priceUnknown))
+        block.add(say(.label(.purchased)), moment(transaction.purchasedAt))
+        block.add(say(.label(.refunded)), transaction.refundedAt.map(moment))
+        block.add(say(.label(.token)), transaction.appAccountToken.map { Printable.text($0) })
+        block.add(say(.label(.seen)), say(.line(.inNoReceipt)))
         return block
     }
 
@@ -97,7 +97,7 @@ extension EnquiryText {
         case .found, .notAsked: return nil
         case .notFound(let sentence), .failed(let sentence): text = sentence
         }
-        var block = TextBlock(say(.appleAsked, ["app": answer.bundleID.text]))
+        var block = TextBlock(say(.label(.appleAsked), ["app": answer.bundleID.text]))
         block.add("", Printable.text(text, longest: 500))
         return block
     }
@@ -109,7 +109,7 @@ extension EnquiryText {
             return Printable.text("\(answer.bundleID): \(why)", longest: 500)
         }
         guard !lines.isEmpty else { return [] }
-        var block = TextBlock(say(.appleNotAsked))
+        var block = TextBlock(say(.label(.appleNotAsked)))
         block.add("", lines)
         return [block]
     }

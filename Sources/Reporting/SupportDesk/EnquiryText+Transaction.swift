@@ -4,20 +4,20 @@ import Reconciliation
 extension EnquiryText {
     /// - Parameter isOnly: whether the enquiry's own verdict, which is at the end, is about this transaction.
     func block(of known: KnownTransaction, isOnly: Bool) -> TextBlock {
-        var block = TextBlock(say(.transaction, name(of: known.key)))
-        block.add(say(.product), product(known))
-        block.add(say(.price), price(known))
-        block.add(say(.purchased), moment(known.purchasedAt))
-        if known.originalID != known.key.id { block.add(say(.original), known.originalID.text) }
-        block.add(say(.place), place(known))
-        block.add(say(.verifiedBy), words.name(of: known.source))
-        block.add(say(.seen), known.sightings.isEmpty ? [say(.inNoReceipt)] : known.sightings.map(line))
-        block.add(say(.claimLine), known.claims.isEmpty ? [say(.none)] : known.claims.map(line))
+        var block = TextBlock(say(.label(.transaction), name(of: known.key)))
+        block.add(say(.label(.product)), product(known))
+        block.add(say(.label(.price)), price(known))
+        block.add(say(.label(.purchased)), moment(known.purchasedAt))
+        if known.originalID != known.key.id { block.add(say(.label(.original)), known.originalID.text) }
+        block.add(say(.label(.place)), place(known))
+        block.add(say(.label(.verifiedBy)), words.name(of: known.source))
+        block.add(say(.label(.seen)), known.sightings.isEmpty ? [say(.line(.inNoReceipt))] : known.sightings.map(line))
+        block.add(say(.label(.claimLine)), known.claims.isEmpty ? [say(.line(.none))] : known.claims.map(line))
         if let lostOrder = known.lostOrder {
-            block.add(say(.caseLine), lines(of: lostOrder, known))
+            block.add(say(.label(.caseLine)), lines(of: lostOrder, known))
         }
-        block.add(say(.events), known.events.map(line))
-        if !isOnly { block.add(say(.verdict), sentence(DeskVerdict(of: known))) }
+        block.add(say(.label(.events)), known.events.map(line))
+        if !isOnly { block.add(say(.label(.verdict)), sentence(DeskVerdict(of: known))) }
         return block
     }
 
@@ -27,7 +27,7 @@ extension EnquiryText {
 
     private func product(_ known: KnownTransaction) -> String {
         let name = known.productName.map { " (\(Printable.text($0)))" } ?? ""
-        let type = known.productType.map { say(.comma) + words.name(of: $0) } ?? ""
+        let type = known.productType.map { say(.label(.comma)) + words.name(of: $0) } ?? ""
         return "\(known.productID)\(name)\(type)\(quantity(known.quantity))"
     }
 
@@ -41,32 +41,32 @@ extension EnquiryText {
         case .white(let owed):
             let nights = words.counted(owed.nightsConfirmed, .nights)
             return [
-                say(.white, ["time": moment(owed.firstSeenAt)]),
-                say(.confirmed, ["nights": nights, "time": moment(owed.verifiedAt)]),
-            ] + [owed.admittedFor.map { say(.admitted, ["user": Printable.text($0)]) }].compactMap(\.self)
+                say(.line(.white), ["time": moment(owed.firstSeenAt)]),
+                say(.line(.confirmed), ["nights": nights, "time": moment(owed.verifiedAt)]),
+            ] + [owed.admittedFor.map { say(.line(.admitted), ["user": Printable.text($0)]) }].compactMap(\.self)
         case .black(let delivery):
-            return [say(.black, ["delivery": self.delivery(delivery)])]
+            return [say(.line(.black), ["delivery": self.delivery(delivery)])]
         case .excluded(let exclusion):
-            return [say(.excluded, ["time": moment(exclusion.excludedAt), "cause": cause(exclusion)])]
+            return [say(.line(.excluded), ["time": moment(exclusion.excludedAt), "cause": cause(exclusion)])]
         }
     }
 
     func delivery(_ delivery: Delivery) -> String {
         let who =
             switch delivery.deliveredBy {
-            case "claim": say(.byServer)
-            case "entitlement": say(.byGrant)
-            case "resolved": say(.byDesk)
-            case "import": say(.byImport)
+            case "claim": say(.line(.byServer))
+            case "entitlement": say(.line(.byGrant))
+            case "resolved": say(.line(.byDesk))
+            case "import": say(.line(.byImport))
             default: Printable.text(delivery.deliveredBy)
             }
         return say(
-            .delivered,
+            .line(.delivered),
             [
-                "user": delivery.userID.map { say(.toUser, ["user": Printable.text($0)]) } ?? "",
-                "order": delivery.orderID.map { say(.forOrder, ["order": Printable.text($0)]) } ?? "",
+                "user": delivery.userID.map { say(.line(.toUser), ["user": Printable.text($0)]) } ?? "",
+                "order": delivery.orderID.map { say(.line(.forOrder), ["order": Printable.text($0)]) } ?? "",
                 "time": moment(delivery.deliveredAt), "who": who,
-                "refund": delivery.refundedAt.map { say(.refundedByApple, ["time": moment($0)]) } ?? "",
+                "refund": delivery.refundedAt.map { say(.line(.refundedByApple), ["time": moment($0)]) } ?? "",
             ])
     }
 
@@ -78,7 +78,7 @@ extension EnquiryText {
             } else if sighting.isInReceipt {
                 words(.uploadedAlong, receipt)
             } else {
-                say(.inHistory, receipt)
+                say(.line(.inHistory), receipt)
             }
         return line(at: sighting.uploadedAt, how, by: sighting.userID, for: sighting.orderID)
     }
@@ -88,8 +88,8 @@ extension EnquiryText {
     }
 
     private func line(at date: Date, _ how: String, by userID: String?, for orderID: String?) -> String {
-        let order = orderID.map { say(.comma) + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
-        return "\(moment(date))  " + say(.sighting, ["how": how, "who": by(userID), "order": order])
+        let order = orderID.map { say(.label(.comma)) + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
+        return "\(moment(date))  " + say(.line(.sighting), ["how": how, "who": by(userID), "order": order])
     }
 
     private func lines(of lostOrder: KnownCase, _ known: KnownTransaction) -> [String] {
@@ -97,20 +97,21 @@ extension EnquiryText {
         let opened = [
             "likelihood": words.name(of: assessment.likelihood), "time": moment(lostOrder.openedAt),
         ]
-        var lines = [say(.caseOpened, opened)]
+        var lines = [say(.line(.caseOpened), opened)]
         lines += assessment.reasons.map(words.sentence)
         lines += assessment.candidates.prefix(5).map { candidate in
-            let evidence = candidate.evidence.map(words.name).joined(separator: say(.comma))
-            return say(.candidate, ["user": Printable.text(candidate.userID), "evidence": evidence])
+            let evidence = candidate.evidence.map(words.name).joined(separator: say(.label(.comma)))
+            return say(.line(.candidate), ["user": Printable.text(candidate.userID), "evidence": evidence])
         }
         if let closing = lostOrder.closing {
             lines.append(
                 say(
-                    .caseClosed,
+                    .line(.caseClosed),
                     [
                         "how": words.name(ofEvent: closing.how), "time": moment(closing.at),
                         "who": Printable.text(closing.who),
-                        "note": closing.note.map { say(.withNote, ["note": Printable.text($0, longest: 500)]) } ?? "",
+                        "note": closing.note.map { say(.line(.withNote), ["note": Printable.text($0, longest: 500)]) }
+                            ?? "",
                     ]))
         } else if !known.isContested {
             let advice = words.action(assessment, orderIDs: known.orderIDs, redelivery: known.redelivery)
@@ -122,11 +123,11 @@ extension EnquiryText {
     private func line(_ event: KnownEvent) -> String {
         let what = [
             "what": words.name(ofEvent: Printable.text(event.kind)), "who": Printable.text(event.actor),
-            "run": event.runID.map { say(.inRun, ["run": String($0)]) } ?? "",
+            "run": event.runID.map { say(.line(.inRun), ["run": String($0)]) } ?? "",
         ]
         let details = event.details.filter { !["login", "move_id"].contains($0.key) }.sorted { $0.key < $1.key }
-            .map { say(.detail, ["name": words.name(ofDetail: $0.key), "value": value(of: $0.key, $0.value)]) }
-        return "\(moment(event.happenedAt))  \(say(.event, what))" + details.joined()
+            .map { say(.line(.detail), ["name": words.name(ofDetail: $0.key), "value": value(of: $0.key, $0.value)]) }
+        return "\(moment(event.happenedAt))  \(say(.line(.event), what))" + details.joined()
     }
 
     /// A detail in the reader's words if it is one of ours, otherwise as it is; a list loses the marks of JSON.
@@ -147,6 +148,6 @@ extension EnquiryText {
     }
 
     private func names(of list: [String], _ name: (String) -> String?) -> String {
-        list.map { name($0) ?? $0 }.joined(separator: say(.comma))
+        list.map { name($0) ?? $0 }.joined(separator: say(.label(.comma)))
     }
 }

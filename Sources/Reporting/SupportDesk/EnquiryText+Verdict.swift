@@ -8,54 +8,60 @@ extension EnquiryText {
         case .delivered(let user, let date, let refundedAt):
             let delivered =
                 if let user {
-                    say(.isDeliveredTo, ["user": Printable.text(user), "time": moment(date)])
+                    say(.verdict(.isDeliveredTo), ["user": Printable.text(user), "time": moment(date)])
                 } else {
-                    say(.isDelivered, ["time": moment(date)])
+                    say(.verdict(.isDelivered), ["time": moment(date)])
                 }
-            return delivered + (refundedAt.map { say(.andRefunded, ["time": moment($0)]) } ?? "")
-        case .owed(let assessment, let orderIDs): return say(.isOwed, ["advice": advice(assessment, orderIDs)])
+            return delivered + (refundedAt.map { say(.verdict(.andRefunded), ["time": moment($0)]) } ?? "")
+        case .owed(let assessment, let orderIDs):
+            return say(.verdict(.isOwed), ["advice": advice(assessment, orderIDs)])
         case .redelivering(let redelivery): return sentence(redelivery)
         case .contested(let users):
-            return say(.isContested, ["users": users.map { Printable.text($0) }.joined(separator: say(.comma))])
-        case .pending(let end): return say(.isPending, ["time": moment(end)])
-        case .refunded(let date): return date.map { say(.isRefundedSince, ["time": moment($0)]) } ?? say(.isRefunded)
-        case .notOwed(let cause): return say(.notOwed, ["cause": words.sentence(cause)])
+            return say(
+                .verdict(.isContested),
+                ["users": users.map { Printable.text($0) }.joined(separator: say(.label(.comma)))])
+        case .pending(let end): return say(.verdict(.isPending), ["time": moment(end)])
+        case .refunded(let date):
+            return date.map { say(.verdict(.isRefundedSince), ["time": moment($0)]) } ?? say(.verdict(.isRefunded))
+        case .notOwed(let cause): return say(.verdict(.notOwed), ["cause": words.sentence(cause)])
         case .unseen(let transaction):
             let command = "iap-reconcile adopt \(transaction.id.shellWord) --user … --by … --note …"
-            return say(.isUnseen, ["time": moment(transaction.purchasedAt), "command": command])
-        case .waiting: return say(.isWaiting)
+            return say(.verdict(.isUnseen), ["time": moment(transaction.purchasedAt), "command": command])
+        case .waiting: return say(.verdict(.isWaiting))
         case .unusable(let problem):
-            return say(.isUnusable, ["problem": words.sentence(problem), "action": words.action(problem)])
-        case .unpaidOrder: return say(.isUnpaidOrder)
+            return say(.verdict(.isUnusable), ["problem": words.sentence(problem), "action": words.action(problem)])
+        case .unpaidOrder: return say(.verdict(.isUnpaidOrder))
         case .nothingOpen(let deliveries, let waiting):
             return say(
-                .nothingOpen,
+                .verdict(.nothingOpen),
                 [
                     "deliveries": words.counted(deliveries, .deliveries),
                     "receipts": words.counted(waiting, .waitingReceipts),
                 ])
-        case .notPaid: return say(.notPaid)
+        case .notPaid: return say(.verdict(.notPaid))
         case .several(let owed, let delivered, let refunded, let others):
             return several([
-                (owed, .severalOwed), (delivered, .severalDelivered), (refunded, .severalRefunded),
-                (others, .severalOthers),
+                (owed, .verdict(.severalOwed)), (delivered, .verdict(.severalDelivered)),
+                (refunded, .verdict(.severalRefunded)),
+                (others, .verdict(.severalOthers)),
             ])
-        case .unknown: return say(.isUnknown)
+        case .unknown: return say(.verdict(.isUnknown))
         }
     }
 
     private func sentence(_ redelivery: OpenRedelivery) -> String {
         say(
-            .isRedelivered,
+            .verdict(.isRedelivered),
             [
                 "user": Printable.text(redelivery.userID), "time": moment(redelivery.orderedAt),
                 "who": Printable.text(redelivery.orderedBy),
-                "taken": redelivery.takenAt.map { say(.takenByServer, ["time": moment($0)]) } ?? say(.notTaken),
+                "taken": redelivery.takenAt.map { say(.verdict(.takenByServer), ["time": moment($0)]) }
+                    ?? say(.verdict(.notTaken)),
             ])
     }
 
     private func advice(_ assessment: Assessment?, _ orderIDs: [String]) -> String {
-        guard let assessment else { return say(.notJudged) }
+        guard let assessment else { return say(.verdict(.notJudged)) }
         let known = assessment.orderIDs.isEmpty ? orderIDs : assessment.orderIDs
         let advice = Printable.text(words.action(assessment, orderIDs: known, redelivery: nil), longest: 500)
         return advice.prefix(1).lowercased() + advice.dropFirst()
@@ -64,14 +70,17 @@ extension EnquiryText {
     private func several(_ counts: [(number: Int, phrase: EnquiryPhrase)]) -> String {
         let named = counts.filter { $0.number > 0 }.map { say($0.phrase, ["n": String($0.number)]) }
         return say(
-            .several,
-            ["total": String(counts.map(\.number).reduce(0, +)), "counts": named.joined(separator: say(.comma))])
+            .verdict(.several),
+            [
+                "total": String(counts.map(\.number).reduce(0, +)),
+                "counts": named.joined(separator: say(.label(.comma))),
+            ])
     }
 
     func cause(_ exclusion: NotOwed) -> String {
         let found = exclusion.foundBundleID.map { " (\(Printable.text($0)))" } ?? ""
         let refundedAt = exclusion.isRefund ? exclusion.refundedAt : nil
-        let refund = refundedAt.map { say(.excludedAndRefunded, ["time": moment($0)]) } ?? ""
+        let refund = refundedAt.map { say(.line(.excludedAndRefunded), ["time": moment($0)]) } ?? ""
         return words.sentence(exclusion.cause) + found + refund
     }
 }

@@ -20,9 +20,9 @@ public struct EnquiryText {
         blocks += enquiry.orders.map(block)
         if let user = enquiry.user { blocks.append(block(of: user, id: enquiry.id)) }
         blocks += [claims(enquiry.strayClaims), receipts(enquiry.troubledReceipts)].filter { !$0.lines.isEmpty }
-        if enquiry.isCut { blocks.append(TextBlock(say(.cut))) }
+        if enquiry.isCut { blocks.append(TextBlock(say(.label(.cut)))) }
         let verdict = DeskVerdict(of: enquiry)
-        let zone = blocks.isEmpty ? [] : [say(.zone, ["zone": formats.zoneName])]
+        let zone = blocks.isEmpty ? [] : [say(.label(.zone), ["zone": formats.zoneName])]
         return (zone + blocks.map(\.text) + [sentence(verdict)]).joined(separator: "\n\n") + "\n"
     }
 
@@ -37,5 +37,5 @@ public struct EnquiryText {
     }
 
     /// The quantity; empty for a quantity of one, which nearly every purchase has.
-    func quantity(_ number: Int) -> String { number == 1 ? "" : say(.quantity, ["n": String(number)]) }
+    func quantity(_ number: Int) -> String { number == 1 ? "" : say(.line(.quantity), ["n": String(number)]) }
 }

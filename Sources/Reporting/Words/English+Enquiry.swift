@@ -1,8 +1,8 @@
 import Reconciliation
 
 extension English {
-    func text(ofEnquiry phrase: EnquiryPhrase) -> String {
-        switch phrase {
+    func text(ofLabel label: EnquiryPhrase.Label) -> String {
+        switch label {
         case .zone: "Times are of {zone}."
         case .cut: "More is known than is listed here; ask by a transaction id."
         case .comma: ", "
@@ -32,6 +32,11 @@ extension English {
         case .receiptLine: "receipt {id}"
         case .refunded: "refunded"
         case .token: "token"
+        }
+    }
+
+    func text(ofLine line: EnquiryPhrase.Line) -> String {
+        switch line {
         case .quantity: ", quantity {n}"
         case .none: "none"
         case .inNoReceipt: "in no receipt"
@@ -41,6 +46,7 @@ extension English {
         case .admitted: "admitted for {user}"
         case .black: "black: {delivery}"
         case .excluded: "excluded since {time}: {cause}"
+        case .excludedAndRefunded: "; refunded {time}"
         case .delivered: "delivered{user}{order} {time} {who}{refund}"
         case .toUser: " to {user}"
         case .forOrder: " for order {order}"
@@ -63,6 +69,11 @@ extension English {
         case .uploaded: "uploaded {time}, {who}"
         case .waitsForNight: "It waits for its first night."
         case .triedOn: "{problem}{detail} It has been so for {nights}."
+        }
+    }
+
+    func text(ofVerdict verdict: EnquiryPhrase.Verdict) -> String {
+        switch verdict {
         case .isDelivered: "delivered at {time}"
         case .isDeliveredTo: "delivered to {user} at {time}"
         case .andRefunded: ", and refunded at {time}"
@@ -95,7 +106,6 @@ extension English {
         case .severalDelivered: "{n} delivered"
         case .severalRefunded: "{n} refunded"
         case .severalOthers: "{n} other"
-        case .excludedAndRefunded: "; refunded {time}"
         }
     }
 

@@ -1,8 +1,8 @@
 import Reconciliation
 
 extension SimplifiedChinese {
-    func text(ofEnquiry phrase: EnquiryPhrase) -> String {
-        switch phrase {
+    func text(ofLabel label: EnquiryPhrase.Label) -> String {
+        switch label {
         case .zone: "时间均为 {zone} 时区。"
         case .cut: "所知多于此处所列；请用交易号查询。"
         case .comma: "，"
@@ -32,6 +32,11 @@ extension SimplifiedChinese {
         case .receiptLine: "票据 {id}"
         case .refunded: "退款时间"
         case .token: "令牌"
+        }
+    }
+
+    func text(ofLine line: EnquiryPhrase.Line) -> String {
+        switch line {
         case .quantity: "，数量 {n}"
         case .none: "无"
         case .inNoReceipt: "不在任何票据中"
@@ -41,6 +46,7 @@ extension SimplifiedChinese {
         case .admitted: "由应用服务器为 {user} 登记"
         case .black: "黑表：{delivery}"
         case .excluded: "自 {time} 起排除：{cause}"
+        case .excludedAndRefunded: "；{time} 退款"
         case .delivered: "{time} {who}发货{user}{order}{refund}"
         case .toUser: "给 {user}"
         case .forOrder: "，订单 {order}"
@@ -62,6 +68,11 @@ extension SimplifiedChinese {
         case .uploaded: "{time} 上传，{who}"
         case .waitsForNight: "等待第一个夜晚。"
         case .triedOn: "{problem}{detail} 已连续 {nights}如此。"
+        }
+    }
+
+    func text(ofVerdict verdict: EnquiryPhrase.Verdict) -> String {
+        switch verdict {
         case .isDelivered: "已于 {time} 发货"
         case .isDeliveredTo: "已于 {time} 发货给 {user}"
         case .andRefunded: "，并于 {time} 退款"
@@ -87,7 +98,6 @@ extension SimplifiedChinese {
         case .severalDelivered: "{n} 笔已发货"
         case .severalRefunded: "{n} 笔已退款"
         case .severalOthers: "{n} 笔其他"
-        case .excludedAndRefunded: "；{time} 退款"
         }
     }
 

@@ -20,8 +20,9 @@ protocol Wording: Sendable {
     func name(of bracket: AgeBracket) -> String
     func name(of decision: DeskDecision) -> String
 
-    /// The text of a phrase of an enquiry; `{name}` stands for a value.
-    func text(ofEnquiry phrase: EnquiryPhrase) -> String
+    func text(ofLabel label: EnquiryPhrase.Label) -> String
+    func text(ofLine line: EnquiryPhrase.Line) -> String
+    func text(ofVerdict verdict: EnquiryPhrase.Verdict) -> String
     func counted(_ number: Int, _ count: EnquiryCount) -> String
     func name(of evidence: Evidence) -> String
     func name(of type: ProductType) -> String
@@ -38,6 +39,15 @@ extension Wording {
         let text = text(of: phrase)
         // Most have no values, and some are in every row of a spreadsheet.
         return text.utf8.contains(UInt8(ascii: "{")) ? Template(text).filled(values) : text
+    }
+
+    /// The text of a phrase of an enquiry; `{name}` stands for a value.
+    func text(ofEnquiry phrase: EnquiryPhrase) -> String {
+        switch phrase {
+        case .label(let label): text(ofLabel: label)
+        case .line(let line): text(ofLine: line)
+        case .verdict(let verdict): text(ofVerdict: verdict)
+        }
     }
 
     /// A phrase of a page with its values.
