@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Reporting
 
 /// The folder that holds the reports.
 enum ReportDirectory {
@@ -19,6 +20,11 @@ enum ReportDirectory {
                     remedy: "Move it away.")
             }
             return Doctor.Finding(name, .fine, "\(path) is writable")
+        }
+        if let link = DeadLink(onTheWayTo: path) {
+            return Doctor.Finding(
+                name, .wrong, link.description,
+                remedy: "Make that folder, mount its disk, or remove the link.")
         }
         let parent = nearestParent(of: path)
         return access(parent, W_OK | X_OK) == 0

@@ -56,6 +56,18 @@ import Testing
         }
     }
 
+    @Test func doctorSeesAReportDirectoryThatIsALinkToNowhere() async throws {
+        try await withTemporaryFolder { folder in
+            let link = folder.appending(path: "reports").path(percentEncoded: false)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nonexistent/disk")
+            for reports in [link, "\(link)/of-the-job"] {
+                let found = ReportDirectory.examine(reports)
+                #expect(found.verdict == .wrong)
+                #expect(found.text == "\(link) is a link to /nonexistent/disk, which is not there")
+            }
+        }
+    }
+
     @Test func helpAndVersionAreResults() async throws {
         let help = try await ChildProcess.runSuccessfully(program, ["--help"])
         #expect(help.hasPrefix("Usage: iap-reconcile COMMAND"))

@@ -48,4 +48,18 @@ import Testing
             #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == [name, "latest"])
         }
     }
+
+    /// For instance to a disk that is not mounted. The system's “File exists” would help nobody.
+    @Test(arguments: ["", "/", "/reports"])
+    func aLinkToNowhereIsNamed(below: String) throws {
+        try withFolder { path in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            let link = "\(path)/link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nonexistent/disk")
+            let refusal = ReportError.notWritable(
+                path: link + below, reason: "\(link) is a link to /nonexistent/disk, which is not there")
+            let thrown = #expect(throws: ReportError.self) { _ = try ReportFolder(directory: link + below) }
+            #expect(thrown?.description == refusal.description)
+        }
+    }
 }

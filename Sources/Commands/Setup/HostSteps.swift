@@ -53,7 +53,12 @@ public struct FoldersStep: SetupStep {
                 try FileManager.default.createDirectory(
                     atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o750])
             } catch {
-                throw PlacedFile.refusal(of: path)
+                let refusal = PlacedFile.refusal(of: path)
+                guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
+                    throw refusal
+                }
+                throw SetupError(
+                    "\(path) is a link to \(target), which is not there. Make that folder, or remove the link.")
             }
             guard SystemUser.isRoot, let owner = SystemUser(named: owner), let group = SystemUser(named: group) else {
                 continue

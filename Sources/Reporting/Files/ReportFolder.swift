@@ -25,9 +25,7 @@ struct ReportFolder {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
         } catch {
-            var status = stat()
-            let isThere = stat(directory, &status) == 0
-            throw .notWritable(path: directory, reason: isThere ? "it is no folder" : Self.reason(of: error))
+            throw .notWritable(path: directory, reason: Self.reason(of: error, making: directory))
         }
         // Otherwise another's folder could be removed as abandoned before it is locked.
         let turn = FolderLock(directory, patience: patience)
@@ -130,7 +128,9 @@ struct ReportFolder {
     }
 
     /// As the system says it; Foundation's own words are those of a desktop.
-    private static func reason(of error: any Error) -> String {
+    private static func reason(of error: any Error, making directory: String) -> String {
+        if FileManager.default.fileExists(atPath: directory) { return "it is no folder" }
+        if let link = DeadLink(onTheWayTo: directory) { return link.description }
         guard let cause = (error as? CocoaError)?.underlying as? POSIXError else { return error.localizedDescription }
         return String(cString: strerror(cause.code.rawValue))
     }
