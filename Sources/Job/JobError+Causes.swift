@@ -12,13 +12,13 @@ extension JobError {
             case .schema(let text): .schemaMismatch(text)
             case .conflict(let text):
                 .databaseUnavailable(
-                    "another session's lock stays in the way: \(text.sentence) Try again once that session has ended.")
-            case .cancelled: .databaseUnavailable("a statement was cancelled")
+                    "Another session's lock stays in the way: \(text.sentence) Try again once that session has ended.")
+            case .cancelled: .databaseUnavailable("A statement was cancelled.")
             case .statementStopped(let text):
                 .databaseUnavailable(
                     "PostgreSQL stopped a statement, and nothing is damaged: \(text.sentence) Run it again, with a longer "
                         + "statement_timeout in [database] where the limit is too low.")
-            case .unbalanced: .inconsistent("The control totals don't balance: \(error.description)")
+            case .unbalanced: .inconsistent("The control totals don't balance: \(error.description.sentence)")
             case .violated: .inconsistent("\(error.description.sentence) Look with iap-reconcile verify.")
             case .unfit(let text), .failed(let text): .inconsistent(text)
             }

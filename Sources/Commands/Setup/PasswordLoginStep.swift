@@ -42,7 +42,9 @@ public struct PasswordLoginStep: LoginStep {
             ServiceFile.Service(name: role.name, settings: settings(of: role) + ["password=\(password)"])
         }
         try file.write(ServiceFile(services).contents)
-        if let refusal = try await refusal() { throw SetupError("The job's user \(user) can't log in: \(refusal)") }
+        if let refusal = try await refusal() {
+            throw SetupError("The job's user \(user) can't log in: \(refusal.sentence)")
+        }
     }
 
     /// Whether the file has the services, of this database.

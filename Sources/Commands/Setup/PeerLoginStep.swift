@@ -42,7 +42,8 @@ public struct PeerLoginStep: LoginStep {
             try names.write(before.names)
             try rules.write(before.rules)
             throw SetupError(
-                "PostgreSQL can't read its files of logins, which were left as they are: \(errors.joined(separator: "; "))",
+                "PostgreSQL can't read its files of logins, which were left as they are: "
+                    + errors.joined(separator: "; ").sentence,
                 exitCode: .configuration)
         }
         try await owner.session(in: "postgres") { session async throws(LedgerError) in
@@ -59,7 +60,7 @@ public struct PeerLoginStep: LoginStep {
             guard last != nil else { return }
             try await Task.sleep(for: .milliseconds(100))
         }
-        throw SetupError("The job's user \(user) can't log in yet: \(last ?? "")")
+        throw SetupError("The job's user \(user) can't log in yet: \((last ?? "").sentence)")
     }
 
     private func files() async throws -> LoginFiles {

@@ -1,4 +1,5 @@
 public import Foundation
+import Job
 import Reconciliation
 
 /// A file as it should lie: whose it is, who may read it, and what it holds.
@@ -51,7 +52,7 @@ public struct PlacedFile: Sendable {
             do {
                 return try Data(contentsOf: URL(filePath: path))
             } catch {
-                throw SetupError("\(path) can't be read: \(error.localizedDescription)")
+                throw SetupError("\(path) can't be read: \(error.localizedDescription.sentence)")
             }
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Job
 import Reconciliation
 
 /// A program of the system's, run to its end.
@@ -29,7 +30,8 @@ public enum Program {
         do {
             try process.run()
         } catch {
-            throw SetupError("“\(words.joined(separator: " "))” can't be started: \(error.localizedDescription)")
+            throw SetupError(
+                "“\(words.joined(separator: " "))” can't be started: \(error.localizedDescription.sentence)")
         }
         process.waitUntilExit()
         return process.terminationStatus
