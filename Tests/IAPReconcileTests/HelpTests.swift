@@ -102,7 +102,7 @@ import Testing
           verify                 look at what must always hold of the tables, the trail's chain included
               --since END        and that the chain continues an end that was kept
               --json             as JSON
-          purge                  take away payloads and devices that [retention] keeps no longer
+          purge                  take away what [retention] keeps no longer: payloads, devices, orders never paid
               --dry-run          only say how many
           erase USER             erase a person's data: amounts and Apple's ids stay; connects best as role iap_privacy
               --by WHO           who erases

@@ -125,7 +125,7 @@ enum CommandTable {
         ], understand: Command.verify)
 
     private static let purge = CommandForm(
-        "purge", help: "take away payloads and devices that [retention] keeps no longer",
+        "purge", help: "take away what [retention] keeps no longer: payloads, devices, orders never paid",
         options: [OptionForm("dry-run", help: "only say how many")], understand: Command.purge)
 
     static let whoErases = OptionForm("by", .text("WHO"), help: "who erases", question: "who erases?")
