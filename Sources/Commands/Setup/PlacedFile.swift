@@ -49,6 +49,10 @@ public struct PlacedFile: Sendable {
     public var contents: Data? {
         get throws {
             guard FileManager.default.fileExists(atPath: path) else { return nil }
+            // Foundation would say it in words of a desktop, and by a number.
+            guard access(path, R_OK) == 0 else {
+                throw SetupError("\(path) can't be read: \(String(cString: strerror(errno))).")
+            }
             do {
                 return try Data(contentsOf: URL(filePath: path))
             } catch {
