@@ -666,7 +666,8 @@ class Screen(PageTestCase):
         self.assertRegex(self.one(code).get_attribute("innerHTML"), r"^\w+\.<wbr>\w+$")
         self.browser.execute_script(
             "for (const id of document.querySelectorAll(arguments[0]))"
-            " id.innerHTML = 'com.<wbr>example.<wbr>reader.<wbr>premium_<wbr>monthly.<wbr>with.<wbr>a.<wbr>trial'", code)
+            " id.innerHTML = 'com.<wbr>example.<wbr>reader.<wbr>premium_<wbr>monthly.<wbr>with.<wbr>a.<wbr>trial'",
+            code)
         for width in [1280, 1300, 1408]:
             self.browser.set_window_size(width, 900)
             self.assertEqual(self.browser.execute_script(self.BROKEN_WORDS), [], width)
