@@ -89,10 +89,5 @@ struct LedgerBench {
 }
 
 func withLedger<Value>(_ body: (LedgerBench) async throws -> Value) async throws -> Value {
-    try await withScratchDatabase { database in
-        let ledger = LedgerBench(database: database)
-        // Its nights play ahead of the clock.
-        try await ledger.execute("INSERT INTO iap.rehearsal DEFAULT VALUES")
-        return try await body(ledger)
-    }
+    try await withScratchDatabase { try await body(LedgerBench(database: $0)) }
 }
