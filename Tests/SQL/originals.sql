@@ -418,6 +418,34 @@ SELECT set_eq(
     $$SELECT test.places(original) FROM unnest(ARRAY['k1', 'g0', 'h0']) AS original$$,
     ARRAY['k1 white', 'k2 white', 'g1 white', 'h1 family_shared', 'h2 white'], 'each of these is another purchase');
 
+-- An original has itself no other: where two admissions contradict each other in this, they are one purchase.
+SELECT test.admit('r1', 'r2', 'full'), test.admit('r2', 'r3', 'full');
+SELECT is(test.claim('r1'), 'delivered', 'of a purchase and what it names as its original');
+SELECT is(test.claim('r2'), 'already_delivered', 'the other is delivered by that, whatever it names itself');
+SELECT is(test.claim('r2'), 'already_delivered', 'however often it is claimed');
+SELECT test.admit('r4', 'r5', 'full'), test.admit('r5', 'r6', 'full');
+SELECT is(test.claim('r5'), 'delivered', 'the original first');
+SELECT is(test.claim('r4'), 'already_delivered', 'as well');
+SELECT is(test.admit('r6', 'r7', 'full'), 'already_delivered', 'nor is what comes later admitted');
+SELECT test.admit('r8', 'r9', 'full'), test.admit('r9', 'r10', 'full');
+SELECT is(test.resolve('r8', 'delivered'), 'delivered', 'delivered by hand');
+SELECT is(test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 100)'), '1', 'the night withdraws it');
+SELECT results_eq($$SELECT test.places('r10')$$, $$VALUES ('r9 restored')$$, 'as restored');
+SELECT is(test.reopen('r8'), 'reopened', 'until that is taken back');
+SELECT is(test.claim('r8'), 'delivered', 'and it is delivered by its server');
+SELECT is(test.claim('r9'), 'already_delivered', 'once');
+SELECT test.admit('v1', 'v2', 'unheard.of'), test.admit('v2', 'v3', 'unheard.of');
+SELECT is(test.claim('v1'), 'delivered', 'of what nobody knows the type of');
+SELECT is(test.claim('v2'), 'undecided', 'the support desk decides');
+SELECT test.admit('u1', 'u2', 'gems'), test.admit('u2', 'u3', 'gems'), test.claim('u1');
+SELECT is(test.claim('u2'), 'delivered', 'a consumable is owed each time');
+
+-- Apple's word on what was delivered ends what the server said, and no more.
+SELECT test.hear(test.heard('v1', source => 'server_api', product_id => 'unheard.of', original_transaction_id => 'v1'));
+SELECT is(test.claim('v2'), 'delivered', 'which is another purchase, as Apple says');
+SELECT is(test.admit('v4', 'v1', 'unheard.of'), 'white', 'what restores the first');
+SELECT is(test.claim('v4'), 'undecided', 'is delivered by it all the same');
+
 -- What the night looks for it finds by an index: of other products no row of white is read.
 CREATE FUNCTION test.index_of(query text) RETURNS text
 LANGUAGE plpgsql AS $$

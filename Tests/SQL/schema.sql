@@ -3280,9 +3280,10 @@ BEGIN
     RETURN EXISTS (
         SELECT
         FROM delivered_originals AS taken
-        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
-            AND taken.environment = t.environment AND taken.web_order_line_item_id = ''
-            AND taken.transaction_id <> t.transaction_id);
+        -- Or it is itself what was named as the original of another: an original has none of its own.
+        WHERE taken.original_transaction_id IN (t.original_transaction_id, t.transaction_id)
+            AND taken.bundle_id = t.bundle_id AND taken.environment = t.environment
+            AND taken.web_order_line_item_id = '' AND taken.transaction_id <> t.transaction_id);
 END
 $$;
 
@@ -5146,7 +5147,8 @@ BEGIN
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment
                     AND (
-                        t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id
+                        t.place <> 'black'
+                        OR taken.original_transaction_id NOT IN (t.original_transaction_id, t.transaction_id)
                         OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, ''))))
         RETURNING taken.*
     )
@@ -5154,8 +5156,10 @@ BEGIN
     FROM released
     CROSS JOIN LATERAL (
         SELECT * FROM transactions AS t
-        WHERE iap.is_of_original(
-                t.transaction_id, t.original_transaction_id, released.original_transaction_id)
+        WHERE (
+                t.transaction_id = released.original_transaction_id
+                OR iap.is_of_original(
+                    t.transaction_id, t.original_transaction_id, released.original_transaction_id))
             AND t.bundle_id = released.bundle_id AND t.environment = released.environment AND t.place = 'black'
             AND released.web_order_line_item_id IN ('', t.web_order_line_item_id)
         OFFSET 0
@@ -5214,7 +5218,7 @@ BEGIN
                         OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
-                WHERE taken.original_transaction_id = restored.original_transaction_id
+                WHERE taken.original_transaction_id IN (restored.original_transaction_id, restored.transaction_id)
                     AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment
                     AND taken.web_order_line_item_id = coalesce(restored.web_order_line_item_id, ''))
         ORDER BY
@@ -6226,6 +6230,7 @@ CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS tex
 DECLARE
     is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
     is_period boolean := t.web_order_line_item_id IS NOT NULL;
+    own_ids   integer := 1 + (t.transaction_id <> t.original_transaction_id)::integer;
     beside    iap.transactions[];
     taken     bigint;
 BEGIN
@@ -6252,13 +6257,18 @@ BEGIN
     -- A row that names what is not delivered yet keeps nobody but others from it.
     SELECT count(*) INTO taken
     FROM delivered_originals AS own
-    WHERE own.original_transaction_id = t.original_transaction_id AND own.bundle_id = t.bundle_id
-        AND own.environment = t.environment AND own.transaction_id = t.transaction_id
-        AND ((is_once AND own.web_order_line_item_id = '') OR own.web_order_line_item_id = t.web_order_line_item_id);
-    IF taken = is_once::integer + is_period::integer THEN
+    WHERE own.original_transaction_id IN (t.original_transaction_id, t.transaction_id)
+        AND own.bundle_id = t.bundle_id AND own.environment = t.environment
+        AND own.transaction_id = t.transaction_id
+        AND (
+            (is_once AND own.web_order_line_item_id = '')
+            OR (
+                own.original_transaction_id = t.original_transaction_id
+                AND own.web_order_line_item_id = t.web_order_line_item_id));
+    IF taken = is_once::integer * own_ids + is_period::integer THEN
         RETURN NULL;
     END IF;
-    -- Of two rows it may have got one.
+    -- Of several rows it may have got one.
     PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
     RETURN CASE WHEN type IS NULL AND NOT iap.is_period_delivered(t) THEN 'undecided' ELSE 'already_delivered' END;
 END
@@ -6398,24 +6408,26 @@ DECLARE
 BEGIN
     INSERT INTO delivered_originals (
         original_transaction_id, bundle_id, environment, web_order_line_item_id, transaction_id)
-    SELECT t.original_transaction_id, t.bundle_id, t.environment, once.period, min(t.transaction_id)
+    SELECT once.id, t.bundle_id, t.environment, once.period, min(t.transaction_id)
     FROM unnest(delivered) AS t
     LEFT JOIN products USING (bundle_id, product_id)
     CROSS JOIN LATERAL (
-        SELECT '' AS period
+        -- By its own id, too: another may name it as its original, though it names one itself.
+        SELECT own.id, '' AS period
+        FROM (VALUES (t.original_transaction_id), (t.transaction_id)) AS own (id)
         WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
-        UNION ALL
-        SELECT t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
+        UNION
+        SELECT t.original_transaction_id, t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
     ) AS once
-    GROUP BY t.original_transaction_id, t.bundle_id, t.environment, once.period
-    ORDER BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    GROUP BY once.id, t.bundle_id, t.environment, once.period
+    ORDER BY once.id, t.bundle_id, t.environment, once.period
     ON CONFLICT (original_transaction_id, bundle_id, environment, web_order_line_item_id) DO NOTHING;
     GET DIAGNOSTICS taken = ROW_COUNT;
     RETURN taken;
 END
 $$;
 
-COMMENT ON FUNCTION iap.take_originals(delivered iap.transactions[]) IS 'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of, and the periods of subscriptions; says how many were not before. Waits for another session that is about to note the same.';
+COMMENT ON FUNCTION iap.take_originals(delivered iap.transactions[]) IS 'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of, also where that is what these are for others, and the periods of subscriptions; says how many were not before. Waits for another session that is about to note the same.';
 
 CREATE FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -6809,7 +6821,9 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT 'delivered_as' AS how, taken.transaction_id AS known_as
                 FROM delivered_originals AS taken
-                WHERE taken.original_transaction_id = restorable.original_transaction_id
+                -- By its own id none but what is bought once is taken.
+                WHERE taken.original_transaction_id
+                        IN (restorable.original_transaction_id, restorable.transaction_id)
                     AND taken.bundle_id = restorable.bundle_id AND taken.environment = restorable.environment
                     AND taken.web_order_line_item_id = restorable.period
                     AND taken.transaction_id <> restorable.transaction_id
@@ -8886,7 +8900,7 @@ CREATE TABLE iap.delivered_originals (
     web_order_line_item_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
 );
 
-COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which transaction id.';
+COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which transaction id. Of a non-consumable also that id itself, which another may name as its original.';
 
 CREATE VIEW iap.excluded AS
  SELECT transactions.transaction_id,

@@ -95,7 +95,7 @@ extension IntegrityCheck {
             SELECT FROM transactions AS black
             WHERE black.transaction_id = taken.transaction_id AND black.bundle_id = taken.bundle_id
                 AND black.environment = taken.environment AND black.place = 'black'
-                AND black.original_transaction_id = taken.original_transaction_id
+                AND taken.original_transaction_id IN (black.original_transaction_id, black.transaction_id)
                 AND taken.web_order_line_item_id IN ('', black.web_order_line_item_id))
         """
 }

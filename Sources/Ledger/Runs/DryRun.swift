@@ -79,6 +79,12 @@ extension LedgerSession {
             FROM transactions
             WHERE place = 'white' AND (product_type = 'non_consumable' OR product_type IS NULL)
             UNION
+            -- Delivered as what another named as its original.
+            SELECT transaction_id, bundle_id, environment, ''
+            FROM transactions
+            WHERE place = 'white' AND (product_type = 'non_consumable' OR product_type IS NULL)
+                AND transaction_id <> original_transaction_id
+            UNION
             SELECT original_transaction_id, bundle_id, environment, web_order_line_item_id
             FROM transactions
             WHERE place = 'white' AND web_order_line_item_id IS NOT NULL
@@ -158,8 +164,13 @@ extension LedgerSession {
                 ON CONFLICT DO NOTHING;
                 INSERT INTO delivered_originals
                 SELECT iap.delivered_originals.* FROM iap.delivered_originals
-                JOIN heard USING (original_transaction_id, bundle_id, environment)
-                WHERE iap.delivered_originals.web_order_line_item_id IN ('', heard.web_order_line_item_id)
+                JOIN (
+                    SELECT original_transaction_id, bundle_id, environment, web_order_line_item_id FROM heard
+                    UNION
+                    -- Delivered as what another named as its original.
+                    SELECT transaction_id, bundle_id, environment, NULL FROM heard
+                ) AS named USING (original_transaction_id, bundle_id, environment)
+                WHERE iap.delivered_originals.web_order_line_item_id IN ('', named.web_order_line_item_id)
                 ON CONFLICT DO NOTHING;
                 """)
     }

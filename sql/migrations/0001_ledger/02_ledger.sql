@@ -284,7 +284,7 @@ COMMENT ON COLUMN iap.moves.details IS
 COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
 COMMENT ON TABLE iap.delivered_originals IS
     'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which '
-    'transaction id.';
+    'transaction id. Of a non-consumable also that id itself, which another may name as its original.';
 COMMENT ON VIEW iap.white IS
     'The white table: transactions that Apple says are paid, and nobody has claimed yet. A view of iap.transactions.';
 COMMENT ON VIEW iap.black IS

@@ -42,7 +42,8 @@ BEGIN
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment
                     AND (
-                        t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id
+                        t.place <> 'black'
+                        OR taken.original_transaction_id NOT IN (t.original_transaction_id, t.transaction_id)
                         OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, ''))))
         RETURNING taken.*
     )
@@ -50,8 +51,10 @@ BEGIN
     FROM released
     CROSS JOIN LATERAL (
         SELECT * FROM transactions AS t
-        WHERE iap.is_of_original(
-                t.transaction_id, t.original_transaction_id, released.original_transaction_id)
+        WHERE (
+                t.transaction_id = released.original_transaction_id
+                OR iap.is_of_original(
+                    t.transaction_id, t.original_transaction_id, released.original_transaction_id))
             AND t.bundle_id = released.bundle_id AND t.environment = released.environment AND t.place = 'black'
             AND released.web_order_line_item_id IN ('', t.web_order_line_item_id)
         OFFSET 0

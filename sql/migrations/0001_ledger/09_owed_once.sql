@@ -65,17 +65,19 @@ DECLARE
 BEGIN
     INSERT INTO delivered_originals (
         original_transaction_id, bundle_id, environment, web_order_line_item_id, transaction_id)
-    SELECT t.original_transaction_id, t.bundle_id, t.environment, once.period, min(t.transaction_id)
+    SELECT once.id, t.bundle_id, t.environment, once.period, min(t.transaction_id)
     FROM unnest(delivered) AS t
     LEFT JOIN products USING (bundle_id, product_id)
     CROSS JOIN LATERAL (
-        SELECT '' AS period
+        -- By its own id, too: another may name it as its original, though it names one itself.
+        SELECT own.id, '' AS period
+        FROM (VALUES (t.original_transaction_id), (t.transaction_id)) AS own (id)
         WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
-        UNION ALL
-        SELECT t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
+        UNION
+        SELECT t.original_transaction_id, t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
     ) AS once
-    GROUP BY t.original_transaction_id, t.bundle_id, t.environment, once.period
-    ORDER BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    GROUP BY once.id, t.bundle_id, t.environment, once.period
+    ORDER BY once.id, t.bundle_id, t.environment, once.period
     ON CONFLICT (original_transaction_id, bundle_id, environment, web_order_line_item_id) DO NOTHING;
     GET DIAGNOSTICS taken = ROW_COUNT;
     RETURN taken;
@@ -83,8 +85,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.take_originals IS
     'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type '
-    'of, and the periods of subscriptions; says how many were not before. Waits for another session that is about to '
-    'note the same.';
+    'of, also where that is what these are for others, and the periods of subscriptions; says how many were not '
+    'before. Waits for another session that is about to note the same.';
 
 CREATE FUNCTION iap.take_corrected(changes iap.change[]) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
@@ -138,6 +140,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
     is_period boolean := t.web_order_line_item_id IS NOT NULL;
+    own_ids   integer := 1 + (t.transaction_id <> t.original_transaction_id)::integer;
     beside    iap.transactions[];
     taken     bigint;
 BEGIN
@@ -164,13 +167,18 @@ BEGIN
     -- A row that names what is not delivered yet keeps nobody but others from it.
     SELECT count(*) INTO taken
     FROM delivered_originals AS own
-    WHERE own.original_transaction_id = t.original_transaction_id AND own.bundle_id = t.bundle_id
-        AND own.environment = t.environment AND own.transaction_id = t.transaction_id
-        AND ((is_once AND own.web_order_line_item_id = '') OR own.web_order_line_item_id = t.web_order_line_item_id);
-    IF taken = is_once::integer + is_period::integer THEN
+    WHERE own.original_transaction_id IN (t.original_transaction_id, t.transaction_id)
+        AND own.bundle_id = t.bundle_id AND own.environment = t.environment
+        AND own.transaction_id = t.transaction_id
+        AND (
+            (is_once AND own.web_order_line_item_id = '')
+            OR (
+                own.original_transaction_id = t.original_transaction_id
+                AND own.web_order_line_item_id = t.web_order_line_item_id));
+    IF taken = is_once::integer * own_ids + is_period::integer THEN
         RETURN NULL;
     END IF;
-    -- Of two rows it may have got one.
+    -- Of several rows it may have got one.
     PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
     RETURN CASE WHEN type IS NULL AND NOT iap.is_period_delivered(t) THEN 'undecided' ELSE 'already_delivered' END;
 END
@@ -188,9 +196,10 @@ BEGIN
     RETURN EXISTS (
         SELECT
         FROM delivered_originals AS taken
-        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
-            AND taken.environment = t.environment AND taken.web_order_line_item_id = ''
-            AND taken.transaction_id <> t.transaction_id);
+        -- Or it is itself what was named as the original of another: an original has none of its own.
+        WHERE taken.original_transaction_id IN (t.original_transaction_id, t.transaction_id)
+            AND taken.bundle_id = t.bundle_id AND taken.environment = t.environment
+            AND taken.web_order_line_item_id = '' AND taken.transaction_id <> t.transaction_id);
 END
 $$;
 COMMENT ON FUNCTION iap.is_original_delivered IS

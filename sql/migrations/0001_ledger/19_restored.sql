@@ -72,7 +72,9 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT 'delivered_as' AS how, taken.transaction_id AS known_as
                 FROM delivered_originals AS taken
-                WHERE taken.original_transaction_id = restorable.original_transaction_id
+                -- By its own id none but what is bought once is taken.
+                WHERE taken.original_transaction_id
+                        IN (restorable.original_transaction_id, restorable.transaction_id)
                     AND taken.bundle_id = restorable.bundle_id AND taken.environment = restorable.environment
                     AND taken.web_order_line_item_id = restorable.period
                     AND taken.transaction_id <> restorable.transaction_id
@@ -187,7 +189,7 @@ BEGIN
                         OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
-                WHERE taken.original_transaction_id = restored.original_transaction_id
+                WHERE taken.original_transaction_id IN (restored.original_transaction_id, restored.transaction_id)
                     AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment
                     AND taken.web_order_line_item_id = coalesce(restored.web_order_line_item_id, ''))
         ORDER BY
