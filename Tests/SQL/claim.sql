@@ -70,8 +70,8 @@ SELECT is(test.claim('107'), 'delivered', 'a claim');
 SELECT results_eq(
     $$SELECT environment FROM iap.black WHERE transaction_id = '107'$$, $$VALUES ('Production')$$,
     'gets the real one');
-SELECT is(test.claim('107'), 'undecided', 'and the next claim does not get the other: the support desk decides');
-SELECT is(test.claim('107', 'bob'), 'wrong_user', 'least of all another user''s');
+SELECT is(test.claim('107'), 'already_delivered', 'and tried again does not get the other');
+SELECT is(test.claim('107', 'bob'), 'already_delivered', 'nor does another user');
 SELECT results_eq(
     $$SELECT environment, admitted_user_id FROM iap.white WHERE transaction_id = '107'$$,
     $$VALUES ('Sandbox', 'ann')$$, 'it stays white');

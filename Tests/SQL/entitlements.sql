@@ -369,6 +369,44 @@ SELECT test.entitle(60, 'had1');
 SELECT results_eq(
     $$SELECT test.delivered_of('had1')$$, ARRAY['had1 black', 'had2 excluded restored'], 'nor what was claimed');
 
+-- A grant names no environment, and both number their transactions on their own: a tester's delivers nothing of what was
+-- paid.
+CREATE FUNCTION test.in_sandbox(transaction_id text, exclusion text DEFAULT NULL) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        transaction_id, environment => 'Sandbox', product_type => 'non_consumable', exclusion => exclusion,
+        purchased_at => now() - interval '1 hour'))
+$$;
+CREATE FUNCTION test.paid(transaction_id text, later interval DEFAULT '0') RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        transaction_id, product_type => 'non_consumable', purchased_at => now() + later))
+$$;
+CREATE FUNCTION test.grant_ever(original_transaction_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format($q$SELECT iap.entitle('com.example.a', %L, 'ann', 'infinity')$q$, $1))
+$$;
+CREATE FUNCTION test.both_of(transaction_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT string_agg(environment || ' ' || place, ', ' ORDER BY environment)
+    FROM iap.transactions WHERE transactions.transaction_id = $1
+$$;
+SELECT test.in_sandbox('twin1'), test.grant_ever('twin1'), test.paid('twin1');
+SELECT is(test.claim('twin1', 'bob'), 'undecided', 'whose grant is known to be a tester''s');
+SELECT is_empty(
+    $$SELECT FROM iap.transactions AS t WHERE transaction_id = 'twin1' AND place = 'white'
+        AND iap.outcome_otherwise(t) = 'already_delivered'$$, 'is not told of as delivered');
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), test.grant_ever('twin1');
+SELECT is(test.both_of('twin1'), 'Production white, Sandbox black', 'and neither the night nor another word has it so');
+SELECT test.in_sandbox('twin2', 'sandbox'), test.grant_ever('twin2'), test.paid('twin2', '1 minute');
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
+SELECT is(test.claim('twin2', 'bob'), 'delivered', 'nor is what was paid after a word for what a tester had');
+SELECT test.in_sandbox('twin3', 'sandbox'), test.paid('twin3', '-1 minute'), test.grant_ever('twin3');
+SELECT is(test.claim('twin3'), 'already_delivered', 'but what was paid before it');
+SELECT test.in_sandbox('twin4'), test.paid('twin4'), test.grant_ever('twin4');
+SELECT is(test.both_of('twin4'), 'Production black, Sandbox white', 'and of two that are owed, production''s');
+SELECT is(test.claim('twin4'), 'already_delivered', 'also for whoever claims it');
+
 -- To the minute: servers keep whole seconds, and Apple tells the same moment some milliseconds apart.
 SELECT test.period('seconds', -20, 10, 'seconds'), test.period('minutes', -20, 10, 'minutes');
 SELECT test.entitle(10 - 59 / 86400.0, 'seconds'), test.entitle(10 - 61 / 86400.0, 'minutes');

@@ -131,7 +131,7 @@ SELECT is(test.claim('60', 'bob'), 'wrong_user', 'a claim by the wrong user');
 SELECT is_empty('SELECT FROM iap.delivered_originals', 'takes nothing');
 SELECT test.admit('60', product_id => 'full', user_id => 'ann', environment => 'Sandbox');
 SELECT is(test.claim('60', 'ann'), 'delivered', 'the right one does');
-SELECT is(test.claim('60', 'ann'), 'undecided', 'but not in the other environment');
+SELECT is(test.claim('60', 'ann'), 'already_delivered', 'but not in the other environment');
 SELECT results_eq(
     'SELECT original_transaction_id, environment, transaction_id FROM iap.delivered_originals',
     $$VALUES ('60' COLLATE "C", 'Production', '60' COLLATE "C")$$, 'one is taken');

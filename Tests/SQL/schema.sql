@@ -1371,14 +1371,14 @@ BEGIN
     END IF;
 
     PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
-    -- The same id in both environments is two rows: the owed one decides, then production's.
+    -- The same id in both environments is two rows: production's decides, unless it is excluded and the other is owed.
     FOR held IN
         SELECT * FROM iap.transactions
         WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
         ORDER BY environment
         FOR UPDATE
     LOOP
-        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
+        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place = 'excluded') THEN
             t := held;
         END IF;
     END LOOP;
@@ -3169,9 +3169,10 @@ CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at t
     SELECT iap.is_covered($1, $2, $4) AND NOT iap.is_late_case($1, $3)
         -- Most were bought before it: no call for each.
         AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
+        AND NOT iap.is_granted_elsewhere($1, ($2).granted_at)
 $_$;
 
-COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of. said_at is when the server said so last, also where it granted no more by that.';
+COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of, nor in the other environment. said_at is when the server said so last, also where it granted no more by that.';
 
 CREATE FUNCTION iap.is_granted_already(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3185,6 +3186,25 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.is_granted_already(t iap.transactions) IS 'Whether a white transaction was delivered by a grant, which the night has yet to write: what Apple told of after it was granted, and what another session held then.';
+
+CREATE FUNCTION iap.is_granted_elsewhere(t iap.transactions, granted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS other
+        WHERE iap.is_of_original(other.transaction_id, other.original_transaction_id, t.original_transaction_id)
+            AND other.bundle_id = t.bundle_id AND other.environment <> t.environment
+            AND (
+                other.environment = 'Production' OR other.delivered_by = 'entitlement'
+                -- Also where testers' purchases are not looked at.
+                OR (
+                    other.purchased_at <= is_granted_elsewhere.granted_at
+                    AND is_granted_elsewhere.granted_at < t.purchased_at)));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_granted_elsewhere(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a grant, which names no environment, is of the same original in the other one: production''s, where that knows it; a tester''s, where it delivered theirs, or was said when there was only theirs.';
 
 CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -9565,6 +9585,8 @@ REVOKE ALL ON FUNCTION iap.is_given_up(r iap.redeliveries) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_granted_already(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_granted_elsewhere(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 

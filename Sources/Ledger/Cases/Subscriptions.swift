@@ -44,6 +44,7 @@ extension LedgerSession {
             LEFT JOIN entitlements
                 ON entitlements.original_transaction_id = head.original_transaction_id
                 AND entitlements.bundle_id = head.bundle_id
+                AND NOT iap.is_granted_elsewhere(period.t, entitlements.granted_at)
             ORDER BY head.index, period.purchased_at, period.transaction_id
             """)
         var periods: [Int: [Subscription.Period]] = [:]

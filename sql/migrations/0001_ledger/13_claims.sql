@@ -149,14 +149,14 @@ BEGIN
     END IF;
 
     PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
-    -- The same id in both environments is two rows: the owed one decides, then production's.
+    -- The same id in both environments is two rows: production's decides, unless it is excluded and the other is owed.
     FOR held IN
         SELECT * FROM iap.transactions
         WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
         ORDER BY environment
         FOR UPDATE
     LOOP
-        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
+        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place = 'excluded') THEN
             t := held;
         END IF;
     END LOOP;

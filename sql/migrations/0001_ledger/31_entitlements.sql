@@ -94,6 +94,25 @@ COMMENT ON FUNCTION iap.is_late_case IS
     'Whether a period went by without access before it was granted, and was found so: it stays a case, but where that '
     'was said while its redelivery was under way.';
 
+CREATE FUNCTION iap.is_granted_elsewhere(t iap.transactions, granted_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS other
+        WHERE iap.is_of_original(other.transaction_id, other.original_transaction_id, t.original_transaction_id)
+            AND other.bundle_id = t.bundle_id AND other.environment <> t.environment
+            AND (
+                other.environment = 'Production' OR other.delivered_by = 'entitlement'
+                -- Also where testers' purchases are not looked at.
+                OR (
+                    other.purchased_at <= is_granted_elsewhere.granted_at
+                    AND is_granted_elsewhere.granted_at < t.purchased_at)));
+END
+$$;
+COMMENT ON FUNCTION iap.is_granted_elsewhere IS
+    'Whether a grant, which names no environment, is of the same original in the other one: production''s, where that '
+    'knows it; a tester''s, where it delivered theirs, or was said when there was only theirs.';
+
 CREATE FUNCTION iap.is_granted(
     t iap.transactions, e iap.entitlements, said_at timestamptz, at timestamptz
 ) RETURNS boolean
@@ -101,10 +120,12 @@ LANGUAGE sql STABLE AS $$
     SELECT iap.is_covered($1, $2, $4) AND NOT iap.is_late_case($1, $3)
         -- Most were bought before it: no call for each.
         AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
+        AND NOT iap.is_granted_elsewhere($1, ($2).granted_at)
 $$;
 COMMENT ON FUNCTION iap.is_granted IS
     'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor '
-    'for what it took the place of. said_at is when the server said so last, also where it granted no more by that.';
+    'for what it took the place of, nor in the other environment. said_at is when the server said so last, also where '
+    'it granted no more by that.';
 
 CREATE FUNCTION iap.is_granted_already(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
