@@ -1114,6 +1114,44 @@ CREATE FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at t
 
 COMMENT ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) IS 'When a subscriber is to be asked about, whose period expires then; NULL where it has expired.';
 
+CREATE FUNCTION iap.await_writers() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    patience interval := current_setting('lock_timeout')::interval;
+    since    timestamptz := clock_timestamp();
+    writers  text[];
+BEGIN
+    SELECT array_agg(DISTINCT virtualtransaction) INTO writers
+    FROM pg_locks
+    WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND relation IN (
+            'iap.claims'::regclass, 'iap.transactions'::regclass, 'iap.entitlements'::regclass,
+            'iap.orders'::regclass, 'iap.receipts'::regclass, 'iap.account_tokens'::regclass)
+        AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid();
+    WHILE EXISTS (
+        WITH RECURSIVE behind AS (
+            SELECT pg_backend_pid() AS pid
+            UNION
+            SELECT waiting.pid
+            FROM behind
+            JOIN pg_locks AS waiting ON NOT waiting.granted AND behind.pid = ANY (pg_blocking_pids(waiting.pid))
+        )
+        SELECT FROM pg_locks
+        WHERE virtualtransaction = ANY (writers) AND pid NOT IN (SELECT behind.pid FROM behind)
+    ) LOOP
+        IF patience > interval '0' AND clock_timestamp() > since + patience THEN
+            RAISE EXCEPTION 'another session has been writing for more than %', patience USING
+                ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has written is not seen yet.';
+        END IF;
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.await_writers() IS 'Waits, as long as for a lock, until the sessions have ended their transactions that are writing where users are named, but for those that wait for the caller. Nobody waits for the caller for that.';
+
 CREATE TABLE audit.frontier (
     is_only boolean DEFAULT true NOT NULL,
     upto bigint NOT NULL,
@@ -2443,6 +2481,7 @@ DECLARE
     pseudonym text := iap.new_pseudonym();
     open      text[];
     waiting   bigint;
+    arrived   bigint;
     rows      jsonb;
     later     jsonb;
     erasure   bigint;
@@ -2466,15 +2505,28 @@ BEGIN
     -- Drawn under the lock, so that the later of two erasures has the greater number.
     erasure := nextval('iap.trail');
     rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
-    IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
-        RETURN jsonb_build_object('outcome', 'unknown');
-    END IF;
-    -- What is claimed meanwhile is found in the tables that come last, and was not there when the ledger was read.
-    WHILE EXISTS (SELECT FROM iap.transactions WHERE user_id = erase_user.user_id) LOOP
+    -- What is claimed meanwhile is found in the tables that come last, and was not there when the ledger was read; or
+    -- it is not committed yet.
+    LOOP
+        PERFORM iap.await_writers();
+        EXIT WHEN NOT (
+            iap.is_known_user(erase_user.user_id)
+            OR EXISTS (SELECT FROM iap.claims WHERE user_id = erase_user.user_id));
+        SELECT count(*) INTO arrived
+        FROM iap.receipts WHERE user_id = erase_user.user_id AND state = 'waiting';
+        IF even_open IS NOT TRUE
+            AND (arrived > 0 OR EXISTS (SELECT FROM iap.open_transactions_of(erase_user.user_id)))
+        THEN
+            RAISE EXCEPTION 'the user has bought something meanwhile' USING
+                ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+        END IF;
         later := iap.replace_user(erase_user.user_id, pseudonym, erasure);
         SELECT jsonb_object_agg(key, first.value::bigint + (later ->> key)::bigint) INTO rows
         FROM jsonb_each_text(rows) AS first;
     END LOOP;
+    IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
+        RETURN jsonb_build_object('outcome', 'unknown');
+    END IF;
     details := jsonb_build_object(
         'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user,
         'erasures', audit.erased_by(erasure));
@@ -2488,7 +2540,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, so that amounts, orders and deliveries still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym.';
+COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, so that amounts, orders and deliveries still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what is erased.';
 
 CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
@@ -9479,6 +9531,8 @@ REVOKE ALL ON FUNCTION iap.analyze_grown() FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.app_store_opened() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.await_writers() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 
