@@ -133,18 +133,25 @@ SELECT results_eq(
         ('m1' COLLATE "C", 'bob', 'order'), ('m3', 'cid', 'token'), ('m5', 'eve', 'upload'), ('m7', 'eve', 'upload')$$,
     'by an order, a token or who handed it in; not by what Apple told of another customer');
 
--- What was granted bears who paid in its token alone: whoever shares the phone may upload it.
-SELECT test.admit('m11'), test.admit('m12');
+-- What was granted bears who paid in its token and in the order of its upload: whoever shares the phone may upload it.
+SELECT test.admit('m11'), test.admit('m12'), test.admit('m13'), test.admit('m14');
 UPDATE iap.transactions
 SET place = 'black', delivered_by = 'entitlement', delivered_at = now(), user_id = 'ann',
     app_account_token = CASE transaction_id WHEN 'm11' THEN 'cid-token' END
-WHERE transaction_id IN ('m11', 'm12');
+WHERE transaction_id IN ('m11', 'm12', 'm13', 'm14');
 INSERT INTO iap.sightings (
-    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, in_receipt, uploaded_at)
-SELECT id, 'com.example.a', 'Production', 0, 64, 'eve', true, true, now() FROM unnest(ARRAY['m11', 'm12']) AS id;
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at)
+SELECT id, 'com.example.a', 'Production', 0, 64, 'eve', order_id, true, true, now()
+FROM (VALUES ('m11', NULL), ('m12', NULL), ('m13', 'bobs'), ('m14', 'anns')) AS seen (id, order_id);
 SELECT results_eq(
-    $$SELECT likely_bought_by, evidence FROM finance.misdeliveries WHERE transaction_id IN ('m11', 'm12')$$,
-    $$VALUES ('cid', 'token')$$, 'what was granted to another than its token names');
+    $$
+    SELECT transaction_id, likely_bought_by, evidence
+    FROM finance.misdeliveries
+    WHERE transaction_id >= 'm11' AND transaction_id < 'm15'
+    ORDER BY transaction_id
+    $$,
+    $$VALUES ('m11' COLLATE "C", 'cid', 'token'), ('m13', 'bob', 'order')$$,
+    'what was granted to another than its token or its order names');
 
 -- Control totals.
 INSERT INTO iap.runs (

@@ -1119,7 +1119,9 @@ CREATE FUNCTION iap.await_writers() RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    patience interval := current_setting('lock_timeout')::interval;
+    -- Without a lock_timeout a session that hangs would have it wait for ever.
+    patience interval := coalesce(
+        nullif(current_setting('lock_timeout')::interval, interval '0'), interval '10 seconds');
     since    timestamptz := clock_timestamp();
     writers  text[];
 BEGIN
@@ -1141,7 +1143,7 @@ BEGIN
         SELECT FROM pg_locks
         WHERE virtualtransaction = ANY (writers) AND pid NOT IN (SELECT behind.pid FROM behind)
     ) LOOP
-        IF patience > interval '0' AND clock_timestamp() > since + patience THEN
+        IF clock_timestamp() > since + patience THEN
             RAISE EXCEPTION 'another session has been writing for more than %', patience USING
                 ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has written is not seen yet.';
         END IF;
@@ -1150,7 +1152,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.await_writers() IS 'Waits, as long as for a lock, until the sessions have ended their transactions that are writing where users are named, but for those that wait for the caller. Nobody waits for the caller for that.';
+COMMENT ON FUNCTION iap.await_writers() IS 'Waits, as long as for a lock, or ten seconds, until the sessions have ended their transactions that are writing where users are named, but for those that wait for the caller. Nobody waits for the caller for that.';
 
 CREATE TABLE audit.frontier (
     is_only boolean DEFAULT true NOT NULL,
@@ -7878,12 +7880,17 @@ CREATE VIEW finance.misdeliveries AS
     black.purchased_at,
     black.delivered_at,
     black.refunded_at
-   FROM (((iap.counted black
-     LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = black.order_id) AND (orders.user_id <> black.user_id))))
+   FROM ((((iap.counted black
+     LEFT JOIN LATERAL ( SELECT sightings.order_id
+           FROM iap.sightings
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND sightings.is_named AND (sightings.order_id IS NOT NULL) AND (black.delivered_by = 'entitlement'::text))
+          ORDER BY sightings.uploaded_at, sightings.receipt_id
+         LIMIT 1) named ON (true))
+     LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = COALESCE(black.order_id, named.order_id)) AND (orders.user_id <> black.user_id))))
      LEFT JOIN LATERAL ( SELECT
                 CASE
-                    WHEN bool_or((named.user_id = black.user_id)) THEN black.user_id
-                    ELSE min(named.user_id)
+                    WHEN bool_or((named_1.user_id = black.user_id)) THEN black.user_id
+                    ELSE min(named_1.user_id)
                 END AS user_id
            FROM ( SELECT account_tokens.user_id
                    FROM iap.account_tokens
@@ -7891,7 +7898,7 @@ CREATE VIEW finance.misdeliveries AS
                 UNION ALL
                  SELECT opened.user_id
                    FROM iap.orders opened
-                  WHERE ((opened.app_account_token = black.app_account_token) AND (opened.bundle_id = black.bundle_id))) named) token ON (true))
+                  WHERE ((opened.app_account_token = black.app_account_token) AND (opened.bundle_id = black.bundle_id))) named_1) token ON (true))
      LEFT JOIN LATERAL ( SELECT sightings.user_id
            FROM iap.sightings
           WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL) AND (sightings.in_receipt OR sightings.is_named) AND (black.delivered_by = 'claim'::text))
@@ -7899,7 +7906,7 @@ CREATE VIEW finance.misdeliveries AS
          LIMIT 1) first_upload ON (true))
   WHERE ((black.place = 'black'::text) AND (black.delivered_by = ANY (ARRAY['claim'::text, 'entitlement'::text])) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
 
-COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Of what was granted, by its token alone. Ask for a span of delivered_at: then only those deliveries are looked at.';
+COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Of what was granted, by its token or the order that it was uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
 
 COMMENT ON COLUMN finance.misdeliveries.delivery_day IS 'The day on which the goods were credited.';
 

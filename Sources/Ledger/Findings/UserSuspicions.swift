@@ -5,7 +5,7 @@ import Reconciliation
 /// Deliveries and claims in which more than one user has a part.
 extension LedgerSession {
     /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first; what
-    /// was granted is judged by the token alone.
+    /// was granted is judged by its token and by the order that it was uploaded for.
     func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws {
         try await connection.forEachRow(
             """
@@ -19,8 +19,17 @@ extension LedgerSession {
                 ARRAY[coalesce(orders.user_id, token.user_id, first_upload.user_id), black.user_id] AS user_ids
             FROM disputed
             JOIN \(stored: .transactions) AS black USING (transaction_id, bundle_id, environment)
+            LEFT JOIN LATERAL (
+                SELECT order_id
+                FROM \(stored: .sightings)
+                WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
+                    AND sightings.environment = black.environment AND is_named AND order_id IS NOT NULL
+                    AND black.delivered_by = 'entitlement'
+                ORDER BY uploaded_at, receipt_id
+                LIMIT 1
+            ) AS named ON true
             LEFT JOIN iap.orders
-                ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
+                ON orders.bundle_id = black.bundle_id AND orders.order_id = coalesce(black.order_id, named.order_id)
                 AND orders.user_id <> black.user_id
             LEFT JOIN LATERAL (
                 SELECT CASE WHEN bool_or(owner = black.user_id) THEN black.user_id ELSE min(owner) END AS user_id
@@ -57,7 +66,9 @@ extension LedgerSession {
         SELECT transaction_id, bundle_id, environment
         FROM \(stored: .black)
         JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
-        WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND sightings.user_id <> black.user_id
+        WHERE delivered_at >= \(since) AND sightings.user_id <> black.user_id
+            AND (delivered_by = 'claim'
+                OR (delivered_by = 'entitlement' AND is_named AND sightings.order_id IS NOT NULL))
         UNION
         SELECT t.transaction_id, bundle_id, t.environment
         FROM \(stored: .transactions) AS t

@@ -132,8 +132,19 @@ SELECT
     black.units, black.currency, black.price_source, black.amount, black.purchased_at, black.delivered_at,
     black.refunded_at
 FROM iap.counted AS black
+-- A grant names no order; who uploaded its receipt for it may have.
+LEFT JOIN LATERAL (
+    SELECT order_id
+    FROM iap.sightings
+    WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
+        AND sightings.environment = 'Production' AND is_named AND order_id IS NOT NULL
+        AND black.delivered_by = 'entitlement'
+    ORDER BY uploaded_at, receipt_id
+    LIMIT 1
+) AS named ON true
 LEFT JOIN iap.orders
-    ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id AND orders.user_id <> black.user_id
+    ON orders.bundle_id = black.bundle_id AND orders.order_id = coalesce(black.order_id, named.order_id)
+    AND orders.user_id <> black.user_id
 -- Whose the token is that the client set when it was paid. Where that is who got the goods, no upload says otherwise.
 LEFT JOIN LATERAL (
     SELECT CASE WHEN bool_or(user_id = black.user_id) THEN black.user_id ELSE min(user_id) END AS user_id
@@ -161,8 +172,8 @@ WHERE black.place = 'black' AND black.delivered_by IN ('claim', 'entitlement')
     AND coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id;
 COMMENT ON VIEW finance.misdeliveries IS
     'What was delivered to one user although another''s order was named, it bears another''s token, or another '
-    'uploaded it first: the one who paid may still want it. Of what was granted, by its token alone. Ask for a span of '
-    'delivered_at: then only those deliveries are looked at.';
+    'uploaded it first: the one who paid may still want it. Of what was granted, by its token or the order that it was '
+    'uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS

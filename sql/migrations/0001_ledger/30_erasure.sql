@@ -329,7 +329,9 @@ COMMENT ON FUNCTION iap.replace_user IS
 CREATE FUNCTION iap.await_writers() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    patience interval := current_setting('lock_timeout')::interval;
+    -- Without a lock_timeout a session that hangs would have it wait for ever.
+    patience interval := coalesce(
+        nullif(current_setting('lock_timeout')::interval, interval '0'), interval '10 seconds');
     since    timestamptz := clock_timestamp();
     writers  text[];
 BEGIN
@@ -351,7 +353,7 @@ BEGIN
         SELECT FROM pg_locks
         WHERE virtualtransaction = ANY (writers) AND pid NOT IN (SELECT behind.pid FROM behind)
     ) LOOP
-        IF patience > interval '0' AND clock_timestamp() > since + patience THEN
+        IF clock_timestamp() > since + patience THEN
             RAISE EXCEPTION 'another session has been writing for more than %', patience USING
                 ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has written is not seen yet.';
         END IF;
@@ -360,8 +362,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.await_writers IS
-    'Waits, as long as for a lock, until the sessions have ended their transactions that are writing where users are '
-    'named, but for those that wait for the caller. Nobody waits for the caller for that.';
+    'Waits, as long as for a lock, or ten seconds, until the sessions have ended their transactions that are writing '
+    'where users are named, but for those that wait for the caller. Nobody waits for the caller for that.';
 
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
