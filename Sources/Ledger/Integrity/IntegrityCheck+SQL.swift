@@ -83,12 +83,15 @@ extension IntegrityCheck {
 
     /// What is due by now is not put off, however long ago it was tried: if a case is opened again, Apple is asked
     /// again about its receipts. An attempt at a moment that is still to come was none; but where nights are replayed,
-    /// the latest may lie ahead.
+    /// the latest may lie some months ahead.
     private static let receiptsPutOff: SQL = """
         WITH present AS MATERIALIZED (
             SELECT
-                CASE WHEN EXISTS (SELECT FROM iap.rehearsal) THEN greatest(now(), (SELECT max(as_of) FROM runs))
-                ELSE now() END + interval '1 hour' AS moment
+                CASE
+                    WHEN EXISTS (SELECT FROM iap.rehearsal)
+                        THEN greatest(now(), (SELECT max(as_of) FROM runs)) + interval '1 year'
+                    ELSE now() + interval '1 hour'
+                END AS moment
         )
         SELECT 'receipt ' || receipt_id AS example
         FROM receipts
