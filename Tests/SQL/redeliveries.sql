@@ -24,7 +24,7 @@ LANGUAGE sql AS $$
     SELECT test.run_as('iap_support', format('SELECT iap.redeliver(%L, %L, %L)', transaction_id, who, 'ticket 7'))
 $$;
 CREATE FUNCTION test.end_leases() RETURNS void
-LANGUAGE sql AS $$ UPDATE iap.redeliveries SET due_at = now() - interval '1 second' $$;
+LANGUAGE sql AS $$ UPDATE iap.redeliveries SET due_at = now() $$;
 
 -- Only cases of high likelihood with one certain owner, that are to be delivered.
 SELECT test.admit(id, user_id => CASE WHEN id <> '105' THEN 'ann' END)
@@ -294,6 +294,18 @@ SELECT is(
     'was delivered without the server');
 SELECT is_empty(
     $$SELECT FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '150'$$, 'and no month counts it');
+
+-- Nor is what its customer claims when a server that took it has failed: its lease is over.
+SELECT test.admit('151'), test.open_case('151', '{ann}'), test.redeliver('151');
+SELECT results_eq('SELECT test.taken()', $$VALUES ('151 ann 1')$$, 'what a server takes');
+UPDATE iap.redeliveries SET due_at = now() - interval '1 second' WHERE transaction_id = '151';
+SELECT is(test.claim('151'), 'delivered', 'and its customer claims after its lease');
+SELECT test.settle(9);
+SELECT is(
+    (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '151'), 'delivered',
+    'was delivered without the server, too');
+SELECT is_empty(
+    $$SELECT FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '151'$$, 'which no month counts either');
 
 -- How each ends, beside one that goes on: what the desk delivered by hand, what may be another's, and what the server
 -- delivered, whatever came before and after.

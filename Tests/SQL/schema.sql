@@ -2057,7 +2057,7 @@ COMMENT ON TABLE iap.redeliveries IS 'What an app''s server shall deliver withou
 
 COMMENT ON COLUMN iap.redeliveries.due_at IS 'From when on it may be taken; while it is leased, the end of the lease.';
 
-COMMENT ON COLUMN iap.redeliveries.ended_as IS 'redelivered: claimed after it was taken; delivered: in another way; not_owed: refunded, dismissed …; unsure: it is not certain any more whose it is.';
+COMMENT ON COLUMN iap.redeliveries.ended_as IS 'redelivered: claimed or granted within the lease; delivered: in another way, or later; not_owed: refunded, dismissed …; unsure: it is not certain any more whose it is.';
 
 CREATE FUNCTION iap.end_of_redelivery(r iap.redeliveries) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -2070,7 +2070,9 @@ BEGIN
     WHERE transactions.transaction_id = r.transaction_id AND transactions.bundle_id = r.bundle_id
         AND transactions.environment = r.environment;
     RETURN CASE
-        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
+        -- What comes when the lease is over is as likely the customer's own.
+        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_at <= r.due_at
+            AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
         WHEN t.place = 'black' THEN 'delivered'
         WHEN t.place = 'white' AND iap.redeliverable_to(t) = r.user_id THEN NULL
         WHEN t.place = 'white' THEN 'unsure'

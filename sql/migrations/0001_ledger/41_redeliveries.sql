@@ -31,8 +31,8 @@ COMMENT ON TABLE iap.redeliveries IS
     'What an app''s server shall deliver without the customer: it takes each under a lease, five times at most.';
 COMMENT ON COLUMN iap.redeliveries.due_at IS 'From when on it may be taken; while it is leased, the end of the lease.';
 COMMENT ON COLUMN iap.redeliveries.ended_as IS
-    'redelivered: claimed after it was taken; delivered: in another way; not_owed: refunded, dismissed …; unsure: it '
-    'is not certain any more whose it is.';
+    'redelivered: claimed or granted within the lease; delivered: in another way, or later; not_owed: refunded, '
+    'dismissed …; unsure: it is not certain any more whose it is.';
 
 -- What is ordered again begins anew, and what a month was told stays.
 CREATE INDEX events_of_redeliveries ON iap.events (event_id) WHERE kind = 'redelivered';
@@ -68,7 +68,9 @@ BEGIN
     WHERE transactions.transaction_id = r.transaction_id AND transactions.bundle_id = r.bundle_id
         AND transactions.environment = r.environment;
     RETURN CASE
-        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
+        -- What comes when the lease is over is as likely the customer's own.
+        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_at <= r.due_at
+            AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
         WHEN t.place = 'black' THEN 'delivered'
         WHEN t.place = 'white' AND iap.redeliverable_to(t) = r.user_id THEN NULL
         WHEN t.place = 'white' THEN 'unsure'
