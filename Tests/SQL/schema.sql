@@ -778,15 +778,15 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
         WHERE day BETWEEN first AND through AND difference <> 0
     )
     SELECT
-        'booked in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        'booked in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
-    WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+    WHERE (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
         -- As a range: where a purchase was booked is looked up once.
         AND NOT daterange(first, through, '[]') @> booked_on AND is_sold
     UNION ALL
     SELECT
-        'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        'bought in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
@@ -795,7 +795,7 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
             SELECT min(first_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
         AND entry_id <= (
             SELECT max(last_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
-        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
+        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
@@ -818,8 +818,8 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
     WHERE more.difference < 0 AND bought.is_sold
-        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
+        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
         AND (more.storefront IS NULL OR more.storefront = bought.storefront)
     ORDER BY 1, 2, 3, 4, 5, 6
 $$;
@@ -8008,31 +8008,85 @@ COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
 COMMENT ON COLUMN finance.proceeds.amount IS 'The developer''s part of all the units, negative for refunds; NULL where the report does not say.';
 
 CREATE VIEW iap.purchases AS
- SELECT transactions.transaction_id,
-    transactions.bundle_id,
-    transactions.product_id,
-    transactions.quantity,
-    transactions.booked_milliunits,
-    transactions.booked_currency,
-    transactions.place,
-    transactions.reason,
-    transactions.delivered_by,
-    transactions.storefront,
-    transactions.purchased_at,
-    transactions.refunded_at,
-    transactions.entry_id,
-    transactions.first_seen_at,
-    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND (COALESCE(transactions.found_bundle_id, transactions.bundle_id) = transactions.bundle_id) AND
+ WITH told AS NOT MATERIALIZED (
+         SELECT transactions.transaction_id,
+            transactions.bundle_id,
+            transactions.environment,
+            transactions.original_transaction_id,
+            transactions.product_id,
+            transactions.product_type,
+            transactions.quantity,
+            transactions.booked_milliunits,
+            transactions.booked_currency,
+            transactions.place,
+            transactions.reason,
+            transactions.delivered_by,
+            transactions.storefront,
+            transactions.purchased_at,
+            transactions.refunded_at,
+            transactions.refund_run_id,
+            transactions.entry_id,
+            transactions.first_seen_at,
+            transactions.found_bundle_id,
+            transactions.source,
+            transactions.purchased_at AS sold_at,
+            false AS is_restored
+           FROM iap.transactions
+          WHERE (NOT ((transactions.original_transaction_id <> transactions.transaction_id) AND (transactions.original_purchased_at IS NOT NULL) AND (transactions.expires_at IS NULL) AND (transactions.product_type IS DISTINCT FROM 'auto_renewable'::text)))
+        UNION ALL
+         SELECT transactions.transaction_id,
+            transactions.bundle_id,
+            transactions.environment,
+            transactions.original_transaction_id,
+            transactions.product_id,
+            transactions.product_type,
+            transactions.quantity,
+            transactions.booked_milliunits,
+            transactions.booked_currency,
+            transactions.place,
+            transactions.reason,
+            transactions.delivered_by,
+            transactions.storefront,
+            transactions.purchased_at,
+            transactions.refunded_at,
+            transactions.refund_run_id,
+            transactions.entry_id,
+            transactions.first_seen_at,
+            transactions.found_bundle_id,
+            transactions.source,
+            transactions.original_purchased_at,
+            true
+           FROM iap.transactions
+          WHERE ((transactions.original_transaction_id <> transactions.transaction_id) AND (transactions.original_purchased_at IS NOT NULL) AND (transactions.expires_at IS NULL) AND (transactions.product_type IS DISTINCT FROM 'auto_renewable'::text))
+        )
+ SELECT told.transaction_id,
+    told.bundle_id,
+    told.product_id,
+    told.quantity,
+    told.booked_milliunits,
+    told.booked_currency,
+    told.place,
+    told.reason,
+    told.delivered_by,
+    told.storefront,
+    told.purchased_at,
+    told.sold_at,
+    told.refunded_at,
+    told.entry_id,
+    told.first_seen_at,
+    ((COALESCE(told.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND (COALESCE(told.found_bundle_id, told.bundle_id) = told.bundle_id) AND
         CASE
-            WHEN (iap.type_by(transactions.product_type, transactions.source, products.type) = 'non_consumable'::text) THEN (transactions.transaction_id = transactions.original_transaction_id)
-            ELSE (transactions.reason IS DISTINCT FROM 'restored'::text)
+            WHEN (iap.type_by(told.product_type, told.source, products.type) = 'non_consumable'::text) THEN ((told.transaction_id = told.original_transaction_id) OR (told.is_restored AND (NOT (EXISTS ( SELECT
+               FROM iap.transactions kin
+              WHERE ((((kin.transaction_id = told.original_transaction_id) AND (kin.original_transaction_id = told.original_transaction_id)) OR ((kin.original_transaction_id = told.original_transaction_id) AND (kin.original_transaction_id <> kin.transaction_id) AND (kin.transaction_id < told.transaction_id))) AND (kin.bundle_id = told.bundle_id) AND (kin.environment = told.environment)))))))
+            ELSE (told.reason IS DISTINCT FROM 'restored'::text)
         END) AS is_sold,
-    ((transactions.refunded_at IS NOT NULL) AND ((transactions.refund_run_id IS NOT NULL) OR (transactions.reason IS DISTINCT FROM 'refunded'::text))) AS is_refunded
-   FROM (iap.transactions
+    ((told.refunded_at IS NOT NULL) AND ((told.refund_run_id IS NOT NULL) OR (told.reason IS DISTINCT FROM 'refunded'::text))) AS is_refunded
+   FROM (told
      LEFT JOIN iap.products USING (bundle_id, product_id))
-  WHERE (transactions.environment = 'Production'::text);
+  WHERE (told.environment = 'Production'::text);
 
-COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold and refunded them.';
+COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether and when Apple sold and refunded them.';
 
 CREATE VIEW finance.purchases AS
  SELECT purchases.transaction_id,
@@ -8045,6 +8099,7 @@ CREATE VIEW finance.purchases AS
     COALESCE(purchases.reason, purchases.delivered_by) AS detail,
     purchases.storefront,
     purchases.purchased_at,
+    purchases.sold_at,
     purchases.first_seen_at,
     purchases.is_sold,
     iap.booked_on(((purchases.first_seen_at AT TIME ZONE 'UTC'::text))::date, (( SELECT array_agg(closings.as_of ORDER BY closings."position") AS array_agg
@@ -8093,9 +8148,11 @@ COMMENT ON COLUMN finance.purchases.storefront IS 'The country; NULL where Apple
 
 COMMENT ON COLUMN finance.purchases.purchased_at IS 'When it was bought.';
 
+COMMENT ON COLUMN finance.purchases.sold_at IS 'When Apple sold it: of what was restored under another id, when it was first bought.';
+
 COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
 
-COMMENT ON COLUMN finance.purchases.is_sold IS 'Whether Apple sold it: not what is shared in a family, restored, a tester''s or of another app.';
+COMMENT ON COLUMN finance.purchases.is_sold IS 'Whether Apple sold it: not what is shared in a family, a tester''s or of another app; what was restored, once.';
 
 COMMENT ON COLUMN finance.purchases.booked_on IS 'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it may be.';
 
@@ -8311,7 +8368,7 @@ CREATE VIEW iap.sold_against_seen AS
             purchases.product_id,
             purchases.storefront,
             purchases.quantity,
-            purchases.purchased_at,
+            purchases.sold_at,
             purchases.refunded_at,
             purchases.is_refunded
            FROM iap.purchases
@@ -8347,7 +8404,7 @@ CREATE VIEW iap.sold_against_seen AS
              JOIN iap.sales_reports USING (report_id))
           WHERE (sales_reports.replaced_at IS NULL)
         UNION ALL
-         SELECT ((seen.purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+         SELECT ((seen.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
             seen.bundle_id,
             seen.product_id,
             seen.storefront,
@@ -8359,7 +8416,7 @@ CREATE VIEW iap.sold_against_seen AS
             0,
             0
            FROM seen
-          GROUP BY (((seen.purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
+          GROUP BY (((seen.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
         UNION ALL
          SELECT ((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
             seen.bundle_id,
@@ -8444,7 +8501,7 @@ CREATE VIEW finance.sold_against_seen AS
    FROM (iap.sold_against_seen sold
      LEFT JOIN iap.products USING (bundle_id, product_id));
 
-COMMENT ON VIEW finance.sold_against_seen IS 'Units that Apple sold and the tables saw, by day and product: a positive difference is what nothing ever told the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of production, without restored, family-shared and foreign ones. Days are days of Pacific Time, as Apple''s are.';
+COMMENT ON VIEW finance.sold_against_seen IS 'Units that Apple sold and the tables saw, by day and product: a positive difference is what nothing ever told the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of production, without family-shared and foreign ones; what was restored counts once, on the day of its first purchase. Days are days of Pacific Time, as Apple''s are.';
 
 COMMENT ON COLUMN finance.sold_against_seen.day IS 'The day of the purchase, or of the refund, in Pacific Time.';
 
@@ -9462,6 +9519,8 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (deliver
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
 CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE (starts_with(place, 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));
+
+CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions USING btree ((((original_purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date)) WHERE ((original_transaction_id <> transaction_id) AND (original_purchased_at IS NOT NULL) AND (expires_at IS NULL) AND (product_type IS DISTINCT FROM 'auto_renewable'::text));
 
 CREATE INDEX transactions_restored_refunded ON iap.transactions USING btree (original_transaction_id) WHERE ((reason = ANY (ARRAY['restored'::text, 'dismissed'::text])) AND (refunded_at IS NOT NULL));
 

@@ -45,27 +45,64 @@ CREATE INDEX transactions_by_pacific_day ON iap.transactions
     USING brin (((purchased_at AT TIME ZONE 'America/Los_Angeles')::date));
 CREATE INDEX transactions_by_refund ON iap.transactions (((refunded_at AT TIME ZONE 'America/Los_Angeles')::date))
     WHERE refunded_at IS NOT NULL;
+-- Few, and of any day: among the others in a BRIN index they would have every day look for them everywhere.
+CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions
+    (((original_purchased_at AT TIME ZONE 'America/Los_Angeles')::date))
+    WHERE original_transaction_id <> transaction_id AND original_purchased_at IS NOT NULL AND expires_at IS NULL
+        AND product_type IS DISTINCT FROM 'auto_renewable';
 
 CREATE VIEW iap.purchases AS
+WITH told AS NOT MATERIALIZED (
+    SELECT
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        booked_milliunits, booked_currency, place, reason, delivered_by, storefront, purchased_at, refunded_at,
+        refund_run_id, entry_id, first_seen_at, found_bundle_id, source, purchased_at AS sold_at, false AS is_restored
+    FROM iap.transactions
+    WHERE NOT (
+        original_transaction_id <> transaction_id AND original_purchased_at IS NOT NULL AND expires_at IS NULL
+        AND product_type IS DISTINCT FROM 'auto_renewable')
+    UNION ALL
+    SELECT
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        booked_milliunits, booked_currency, place, reason, delivered_by, storefront, purchased_at, refunded_at,
+        refund_run_id, entry_id, first_seen_at, found_bundle_id, source, original_purchased_at, true
+    FROM iap.transactions
+    WHERE original_transaction_id <> transaction_id AND original_purchased_at IS NOT NULL AND expires_at IS NULL
+        AND product_type IS DISTINCT FROM 'auto_renewable'
+)
 SELECT
     transaction_id, bundle_id, product_id, quantity, booked_milliunits, booked_currency, place, reason, delivered_by,
-    storefront, purchased_at, refunded_at, entry_id, first_seen_at,
+    storefront, purchased_at, sold_at, refunded_at, entry_id, first_seen_at,
     coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity')
         -- Delivered before anybody knew that it is of another app.
         AND coalesce(found_bundle_id, bundle_id) = bundle_id
-        -- A restored purchase was sold when it was first made, under whatever id it was delivered; a restored period of
-        -- a subscription is counted under the id that stands for it, be the other one the original's.
+        -- A restored purchase was sold when it was first made, under whatever id it was delivered: it counts as the
+        -- original, and where only restored ones are known, as the first of them; a restored period of a subscription
+        -- is counted under the id that stands for it, be the other one the original's.
         AND CASE
             WHEN iap.type_by(product_type, source, products.type) = 'non_consumable'
-            THEN transaction_id = original_transaction_id
+            THEN
+                transaction_id = original_transaction_id
+                OR is_restored AND NOT EXISTS (
+                    SELECT FROM iap.transactions AS kin
+                    -- As iap.is_of_original has it, which finance may not call.
+                    WHERE (
+                            (
+                                kin.transaction_id = told.original_transaction_id
+                                AND kin.original_transaction_id = told.original_transaction_id)
+                            OR (
+                                kin.original_transaction_id = told.original_transaction_id
+                                AND kin.original_transaction_id <> kin.transaction_id
+                                AND kin.transaction_id < told.transaction_id))
+                        AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment)
             ELSE reason IS DISTINCT FROM 'restored'
         END AS is_sold,
     -- Of what the support desk alone says, Apple's report never tells.
     refunded_at IS NOT NULL AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded') AS is_refunded
-FROM iap.transactions
+FROM told
 LEFT JOIN iap.products USING (bundle_id, product_id)
 WHERE environment = 'Production';
-COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold and refunded them.';
+COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether and when Apple sold and refunded them.';
 
 CREATE VIEW finance.compared_days AS
 SELECT DISTINCT sales_reports.day, told.bundle_id
@@ -83,7 +120,7 @@ COMMENT ON COLUMN finance.compared_days.day IS 'A day of Pacific Time.';
 -- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
 CREATE VIEW iap.sold_against_seen AS
 WITH seen AS NOT MATERIALIZED (
-    SELECT bundle_id, product_id, storefront, quantity, purchased_at, refunded_at, is_refunded
+    SELECT bundle_id, product_id, storefront, quantity, sold_at, refunded_at, is_refunded
     FROM iap.purchases
     WHERE is_sold
 ), counted AS (
@@ -100,7 +137,7 @@ WITH seen AS NOT MATERIALIZED (
     WHERE sales_reports.replaced_at IS NULL
     UNION ALL
     SELECT
-        (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
+        (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
         NULL, 0, sum(quantity), 0, 0, 0
     FROM seen
     GROUP BY 1, 2, 3, 4
@@ -172,7 +209,8 @@ COMMENT ON VIEW iap.sold_against_seen IS 'What finance.sold_against_seen shows, 
 COMMENT ON VIEW finance.sold_against_seen IS
     'Units that Apple sold and the tables saw, by day and product: a positive difference is what nothing ever told '
     'the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of '
-    'production, without restored, family-shared and foreign ones. Days are days of Pacific Time, as Apple''s are.';
+    'production, without family-shared and foreign ones; what was restored counts once, on the day of its first '
+    'purchase. Days are days of Pacific Time, as Apple''s are.';
 COMMENT ON COLUMN finance.sold_against_seen.day IS 'The day of the purchase, or of the refund, in Pacific Time.';
 COMMENT ON COLUMN finance.sold_against_seen.compared_by IS
     'country: every transaction of the day and product tells its storefront; product: not all do (verifyReceipt tells '

@@ -155,7 +155,7 @@ CREATE VIEW finance.purchases AS
 SELECT
     transaction_id, bundle_id, product_id, quantity AS units, booked_currency AS currency,
     (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, place, coalesce(reason, delivered_by) AS detail, storefront,
-    purchased_at, first_seen_at, is_sold,
+    purchased_at, sold_at, first_seen_at, is_sold,
     iap.booked_on(
         (first_seen_at AT TIME ZONE 'UTC')::date,
         (SELECT array_agg(as_of ORDER BY position) FROM iap.closings)[closing],
@@ -183,8 +183,10 @@ COMMENT ON COLUMN finance.purchases.place IS 'white: owed; black: delivered; exc
 COMMENT ON COLUMN finance.purchases.detail IS 'How it was delivered, or why it is excluded; else NULL.';
 COMMENT ON COLUMN finance.purchases.storefront IS 'The country; NULL where Apple did not tell.';
 COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
+COMMENT ON COLUMN finance.purchases.sold_at IS
+    'When Apple sold it: of what was restored under another id, when it was first bought.';
 COMMENT ON COLUMN finance.purchases.is_sold IS
-    'Whether Apple sold it: not what is shared in a family, restored, a tester''s or of another app.';
+    'Whether Apple sold it: not what is shared in a family, a tester''s or of another app; what was restored, once.';
 COMMENT ON COLUMN finance.purchases.booked_on IS
     'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it '
     'may be.';
@@ -222,15 +224,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         WHERE day BETWEEN first AND through AND difference <> 0
     )
     SELECT
-        'booked in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        'booked in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
-    WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+    WHERE (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
         -- As a range: where a purchase was booked is looked up once.
         AND NOT daterange(first, through, '[]') @> booked_on AND is_sold
     UNION ALL
     SELECT
-        'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        'bought in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
@@ -239,7 +241,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             SELECT min(first_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
         AND entry_id <= (
             SELECT max(last_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
-        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
+        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
@@ -262,8 +264,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
     WHERE more.difference < 0 AND bought.is_sold
-        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
+        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
         AND (more.storefront IS NULL OR more.storefront = bought.storefront)
     ORDER BY 1, 2, 3, 4, 5, 6
 $$;
