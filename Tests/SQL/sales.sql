@@ -20,8 +20,9 @@ CREATE FUNCTION test.sold(
     milliunits bigint DEFAULT 990, currency text DEFAULT 'USD', bundle_id text DEFAULT 'com.example.a'
 ) RETURNS void
 LANGUAGE sql AS $$
-    INSERT INTO iap.sales (report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, units)
-    VALUES ($1, $7, $4, 'IA1', $3, $5, $6, $2)
+    INSERT INTO iap.sales (
+        report_id, app_sku, bundle_id, product_id, type, storefront, price_milliunits, currency, units)
+    VALUES ($1, 'SKU', $7, $4, 'IA1', $3, $5, $6, $2)
 $$;
 -- A transaction that waits in white, bought at a moment.
 CREATE FUNCTION test.bought(
@@ -125,6 +126,14 @@ SELECT results_eq(
     $$SELECT currency, amount_sold FROM finance.sold_against_seen WHERE day = '2026-11-19'$$,
     $$VALUES (NULL, NULL::numeric)$$, 'units at an unknown price have');
 DELETE FROM iap.sales_reports WHERE day IN ('2026-11-18', '2026-11-19');
+
+-- What is of an app that nobody knows counts nowhere.
+SELECT test.sold(test.report('2026-11-19', bundle_ids => '{}'), 5, product_id => 'unknown', bundle_id => NULL);
+SELECT is_empty(query, 'a line of an unknown app: ' || query)
+FROM unnest(ARRAY[
+    $$SELECT FROM finance.sold_against_seen WHERE product_id = 'unknown'$$,
+    $$SELECT FROM finance.proceeds WHERE product_id = 'unknown'$$]) AS query;
+DELETE FROM iap.sales_reports WHERE day = '2026-11-19';
 
 -- Midnight.
 SELECT test.sold(test.report('2026-11-16'), 1), test.sold(test.report('2026-11-17'), 2);

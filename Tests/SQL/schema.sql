@@ -7360,7 +7360,7 @@ COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report cal
 
 COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
 
-COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases of apps that were known.';
 
 COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
 
@@ -7944,7 +7944,8 @@ COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; 
 
 CREATE TABLE iap.sales (
     report_id bigint NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    app_sku text NOT NULL,
+    bundle_id text COLLATE pg_catalog."C",
     product_id text NOT NULL COLLATE pg_catalog."C",
     type text NOT NULL,
     storefront text NOT NULL,
@@ -7969,6 +7970,10 @@ END),
 
 COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
 
+COMMENT ON COLUMN iap.sales.app_sku IS 'The app''s SKU, as the report calls it; empty where it does not say.';
+
+COMMENT ON COLUMN iap.sales.bundle_id IS 'The app; NULL where it was not known, so that the line counts nowhere.';
+
 COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
 
 COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
@@ -7989,7 +7994,7 @@ CREATE VIEW finance.proceeds AS
     ((((sales.units * sales.proceeds_milliunits))::numeric / 1000.0))::numeric(20,3) AS amount
    FROM (iap.sales
      JOIN iap.sales_reports USING (report_id))
-  WHERE (sales_reports.replaced_at IS NULL);
+  WHERE ((sales_reports.replaced_at IS NULL) AND (sales.bundle_id IS NOT NULL));
 
 COMMENT ON VIEW finance.proceeds IS 'What Apple''s sales reports say of units and of the developer''s part.';
 
@@ -9351,7 +9356,7 @@ ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT one_receipt_a_user_and_payload UNIQUE NULLS NOT DISTINCT (bucket, payload_sha256, bundle_id, user_id);
 
 ALTER TABLE ONLY iap.sales
-    ADD CONSTRAINT one_row_a_price UNIQUE NULLS NOT DISTINCT (report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits, proceeds_currency, is_refund);
+    ADD CONSTRAINT one_row_a_price UNIQUE NULLS NOT DISTINCT (report_id, app_sku, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits, proceeds_currency, is_refund);
 
 ALTER TABLE ONLY iap.books
     ADD CONSTRAINT one_row_a_run_and_figure UNIQUE NULLS NOT DISTINCT (account, booked_on, run_id, day, bundle_id, product_id, currency, price_source, detail);

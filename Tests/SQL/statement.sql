@@ -97,13 +97,13 @@ INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused)
 SELECT day, 'Us', '{com.example.a}', 'S_D.txt', 1, 0
 FROM unnest(ARRAY['2026-03-19', '2026-03-24']::date[]) AS day;
 INSERT INTO iap.sales (
-    report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
+    report_id, app_sku, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
     proceeds_currency, units)
-SELECT report_id, 'com.example.a', 'gems', 'IA1', 'USA', 990, 'USD', 700, 'USD',
+SELECT report_id, 'SKU', 'com.example.a', 'gems', 'IA1', 'USA', 990, 'USD', 700, 'USD',
     CASE day WHEN '2026-03-19' THEN 1 ELSE 3 END
 FROM iap.sales_reports
 UNION ALL
-SELECT report_id, 'com.example.a', 'gems', 'IA1', 'DEU', 990, 'EUR', 650, 'EUR', 2
+SELECT report_id, 'SKU', 'com.example.a', 'gems', 'IA1', 'DEU', 990, 'EUR', 650, 'EUR', 2
 FROM iap.sales_reports
 WHERE day = '2026-03-24';
 SELECT results_eq(

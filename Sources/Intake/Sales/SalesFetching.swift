@@ -32,7 +32,8 @@ package struct SalesFetching {
     package func fetch() async throws(LedgerError) -> Int {
         let session = try await LedgerSession.connect(settings.ledger, waiting: settings.patience)
         defer { session.close() }
-        let days = try await session.missingSalesDays(of: access.vendorNumber, now: present)
+        let days = try await session.missingSalesDays(
+            of: access.vendorNumber, apps: SalesReading.bySKU(settings.apps), now: present)
         guard !days.isEmpty else { return 0 }
         let reading = try await SalesReading(session, apps: settings.apps)
         var fetched = 0

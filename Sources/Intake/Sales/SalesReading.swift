@@ -11,18 +11,22 @@ package struct SalesReading {
     private static let patience = 60.0
 
     private let session: LedgerSession
-    /// The apps by the SKUs that the configuration says they have.
     private let apps: [String: BundleID]
 
     /// Makes the session ready.
     package init(_ session: LedgerSession, apps: [AppSettings]) async throws(LedgerError) {
-        let named = apps.compactMap { app in app.sku.map { ($0, app.app.bundleID) } }
-        self.apps = Dictionary(named, uniquingKeysWith: { first, _ in first })
+        self.apps = Self.bySKU(apps)
         self.session = session
         // Many sessions that make their tables at once wait for each other in PostgreSQL's catalogue.
         try await retryingConflicts(for: Self.patience) { () async throws(LedgerError) in
             try await session.prepareSales()
         }
+    }
+
+    /// The apps by the SKUs that the configuration says they have.
+    static func bySKU(_ apps: [AppSettings]) -> [String: BundleID] {
+        let named = apps.compactMap { app in app.sku.map { ($0, app.app.bundleID) } }
+        return Dictionary(named, uniquingKeysWith: { first, _ in first })
     }
 
     /// Reads one report. If it is of no use, nothing of it is taken, and the file says why.

@@ -20,9 +20,14 @@ public enum SalesFetch: Hashable, Sendable {
 }
 
 extension LedgerSession {
-    /// The days, in Apple's time, that are compared and whose report was not fetched yet, the oldest first. Apple keeps
-    /// a report for a year, and has it from eight o'clock of the next morning on.
-    public func missingSalesDays(of vendorNumber: String, now: Date) async throws(LedgerError) -> [CalendarDay] {
+    /// The days, in Apple's time, that are compared and whose report was not fetched yet, or has lines of an app that
+    /// was not known then and is by now; the oldest first. Apple keeps a report for a year, and has it from eight
+    /// o'clock of the next morning on.
+    ///
+    /// - Parameter apps: by the SKUs that the configuration says they have.
+    public func missingSalesDays(
+        of vendorNumber: String, apps: [String: BundleID], now: Date
+    ) async throws(LedgerError) -> [CalendarDay] {
         try await translating {
             try await connection.query(
                 """
@@ -32,6 +37,18 @@ extension LedgerSession {
                 WHERE NOT EXISTS (
                     SELECT FROM sales_fetches
                     WHERE vendor_number = \(vendorNumber) AND sales_fetches.day = days.day AND fetched_at IS NOT NULL)
+                    OR EXISTS (
+                        SELECT FROM sales_reports
+                        JOIN sales USING (report_id)
+                        WHERE sales_reports.day = days.day AND sales_reports.replaced_at IS NULL
+                            AND sales.bundle_id IS NULL
+                            AND (
+                                sales.app_sku = ANY (\(Array(apps.keys)))
+                                OR EXISTS (
+                                    SELECT FROM products
+                                    WHERE products.product_id = sales.product_id
+                                        AND products.bundle_id <> ALL (\(apps.values.map(\.text)))
+                                    HAVING count(*) = 1)))
                 ORDER BY days.day
                 """
             ).map { try $0.day("day") }
@@ -53,7 +70,7 @@ extension LedgerSession {
                 ON CONFLICT (vendor_number, day) DO UPDATE
                 SET tried_at = EXCLUDED.tried_at, fetched_at = EXCLUDED.fetched_at, lines = EXCLUDED.lines,
                     refused = EXCLUDED.refused, problem = EXCLUDED.problem
-                WHERE known.fetched_at IS NULL
+                WHERE known.fetched_at IS NULL OR EXCLUDED.fetched_at IS NOT NULL
                 """)
         }
     }

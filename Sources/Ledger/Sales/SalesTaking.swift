@@ -32,7 +32,7 @@ private struct SalesTaking {
     }
 
     /// Names the apps of lines: by the app's SKU if the configuration says it, otherwise by the product if only one app
-    /// lists it.
+    /// lists it, otherwise as the report in force names it: whoever knows fewer apps takes away none.
     private func nameApps() async throws {
         let apps = staged.apps.sorted { $0.key < $1.key }
         try await connection.execute(
@@ -55,16 +55,33 @@ private struct SalesTaking {
             ) AS sellers
             WHERE staged_sales.bundle_id IS NULL AND staged_sales.product_id = sellers.product_id
             """)
+        try await connection.execute(
+            """
+            UPDATE staged_sales
+            SET bundle_id = known.bundle_id
+            FROM (
+                SELECT DISTINCT earlier.day, earlier.developer, sales.app_sku, sales.product_id, sales.bundle_id
+                FROM sales_reports AS earlier
+                JOIN sales USING (report_id)
+                WHERE earlier.replaced_at IS NULL AND sales.bundle_id IS NOT NULL
+                    AND (earlier.day, earlier.developer) IN (
+                        SELECT staged.day::date, staged.developer
+                        FROM staged_sales AS staged
+                        WHERE staged.bundle_id IS NULL)
+            ) AS known
+            WHERE staged_sales.bundle_id IS NULL AND staged_sales.day::date = known.day
+                AND staged_sales.developer = known.developer AND staged_sales.app_sku = known.app_sku
+                AND staged_sales.product_id = known.product_id
+            """)
     }
 
     private func sumUp() async throws {
         try await connection.execute(
             """
-            INSERT INTO incoming_sales (day, developer, \(Self.price), units)
-            SELECT day::date, developer, \(Self.price), sum(units)
+            INSERT INTO incoming_sales (day, developer, bundle_id, \(Self.told), units)
+            SELECT day::date, developer, bundle_id, \(Self.told), sum(units)
             FROM staged_sales
-            WHERE bundle_id IS NOT NULL
-            GROUP BY 1, developer, \(Self.price), units < 0
+            GROUP BY 1, developer, bundle_id, \(Self.told), units < 0
             """)
         let others = staged.otherDays.sorted()
         try await connection.execute(
@@ -86,6 +103,7 @@ private struct SalesTaking {
             """)
     }
 
+    /// Reports are told apart by what Apple says, and not by which apps were known to whom.
     private func compareWithEarlier() async throws {
         try await connection.execute(
             """
@@ -93,7 +111,8 @@ private struct SalesTaking {
             SET standing =
                 CASE
                     WHEN earlier.report_id IS NULL THEN 'new'
-                    WHEN \(saysTheSame(as: "earlier")) THEN 'unchanged'
+                    WHEN \(saysTheSame(as: "earlier")) THEN
+                        CASE WHEN \(isOfTheSameApps(as: "earlier")) THEN 'unchanged' ELSE 'replaced' END
                     WHEN \(Int64(staged.refused)) > 0 THEN 'kept'
                     WHEN EXISTS (
                         SELECT FROM sales_reports AS older
@@ -121,15 +140,26 @@ private struct SalesTaking {
         """
     }
 
+    /// Of reports that say the same.
+    private func isOfTheSameApps(as report: SQL) -> SQL {
+        """
+        NOT EXISTS (
+            SELECT FROM incoming_sales
+            JOIN sales USING (app_sku, product_id)
+            WHERE sales.report_id = \(report).report_id AND \(Self.isOfDay)
+                AND sales.bundle_id IS DISTINCT FROM incoming_sales.bundle_id)
+        """
+    }
+
     private static let isOfDay: SQL =
         "incoming_sales.day = incoming.day AND incoming_sales.developer = incoming.developer"
 
-    /// The columns that tell apart the lines of a day.
-    private static let price: SQL = """
-        bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits, proceeds_currency
+    /// The columns that tell apart the lines of a day, as Apple says them.
+    private static let told: SQL = """
+        app_sku, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits, proceeds_currency
         """
 
-    private static func rows(_ table: String) -> SQL { "SELECT \(price), units FROM \(identifier: table)" }
+    private static func rows(_ table: String) -> SQL { "SELECT \(told), units FROM \(identifier: table)" }
 
     private func replace() async throws {
         try await connection.execute(
@@ -149,8 +179,8 @@ private struct SalesTaking {
                 WHERE standing IN ('new', 'replaced')
                 RETURNING report_id, day, developer
             )
-            INSERT INTO sales (report_id, \(Self.price), units)
-            SELECT report_id, \(Self.price), units
+            INSERT INTO sales (report_id, bundle_id, \(Self.told), units)
+            SELECT report_id, bundle_id, \(Self.told), units
             FROM incoming_sales
             JOIN taken USING (day, developer)
             """)

@@ -75,6 +75,26 @@ import Verification
         }
     }
 
+    /// A day with lines of an app that the configuration names only later.
+    @Test func whatWasOfAnUnknownAppComesOnceTheAppIsKnown() async throws {
+        try await withShelf { play, shelf in
+            var play = play
+            play.settings.apps[0].sku = nil
+            try shelf.lay(4, "unlisted", on: day(play, daysAgo: 2))
+            #expect(try await play.night().report.sales?.unitsSold == 0)
+            let before = play.store.counts.salesReports
+            _ = try await play.night(2)
+            #expect(play.store.counts.salesReports == before + 29, "nothing is known better")
+            play.settings.apps[0].sku = "GAME"
+            let third = try await play.night(3).report
+            #expect(third.sales?.unitsSold == 4)
+            #expect(try pull(third).taken == 1 && pull(third).problem == nil)
+            let known = play.store.counts.salesReports
+            _ = try await play.night(4)
+            #expect(play.store.counts.salesReports == known + 29, "and is fetched no more")
+        }
+    }
+
     @Test func aDryRunFetchesNothing() async throws {
         try await withShelf { play, shelf in
             try shelf.lay(4, on: day(play, daysAgo: 2))

@@ -139,11 +139,7 @@ import Testing
             let unnamed = try await booth.read(lines)
             #expect(unnamed.files.map(\.unknownApps) == [["GAME": 1, "B": 2, "C": 1, "": 1]])
             #expect(unnamed.files.map(\.sales) == [1] && unnamed.files.map(\.lines) == [6])
-            let bundleID = try #require(BundleID("com.b"))
-            booth.apps = [
-                AppSettings(
-                    app: App(bundleID: bundleID, environment: .production, grace: Grace(0), since: nil), sku: "B")
-            ]
+            booth.apps = [try Self.app("com.b", sku: "B")]
             let named = try await booth.read(lines)
             #expect(named.files.map(\.unknownApps) == [["C": 1, "": 1]])
             #expect(named.files.flatMap(\.days).map(\.standing) == [.replaced])
@@ -152,9 +148,49 @@ import Testing
                     """
                     SELECT bundle_id, product_id, sum(units) AS units
                     FROM iap.sales JOIN iap.sales_reports USING (report_id)
-                    WHERE replaced_at IS NULL GROUP BY 1, 2 ORDER BY 1, 2
+                    WHERE replaced_at IS NULL AND bundle_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
                     """) == ["(com.a,both,1)", "(com.a,gems,1)", "(com.b,both,1)", "(com.b,new,1)"])
         }
+    }
+
+    /// Two hosts whose configurations differ read the same file in turn.
+    @Test func whoeverKnowsFewerAppsTakesAwayNone() async throws {
+        try await withSalesBooth { booth in
+            var booth = booth
+            let (a, b) = (try Self.app("com.a", sku: "A"), try Self.app("com.b", sku: "B"))
+            let first = ["SKU": "gold", "Parent Identifier": "A", "Units": "10"]
+            let second = ["SKU": "silver", "Parent Identifier": "B", "Units": "5"]
+            let lines = SalesText(first, second)
+            // First one of them, then both, then the other one alone, then none.
+            for (apps, standing, sold, unknown) in [
+                ([a], .new, 10, ["B": 1]), ([a, b], .replaced, 15, [:]), ([b], .unchanged, 15, [:]),
+                ([], .unchanged, 15, [:]),
+            ] as [([AppSettings], SalesDayOutcome.Standing, Int, [String: Int])] {
+                booth.apps = apps
+                let result = try await booth.read(lines)
+                #expect(result.files.flatMap(\.days).map(\.standing) == [standing])
+                #expect(result.figures?.unitsSold == sold)
+                #expect(result.files.map(\.unknownApps) == [unknown])
+            }
+            // A correction takes away none either, and what it corrected comes back with no configuration.
+            booth.apps = [b]
+            let corrected = try await booth.read(SalesText(first, second.merging(["Units": "6"]) { $1 }))
+            #expect(corrected.files.flatMap(\.days).map(\.standing) == [.replaced])
+            #expect(corrected.figures?.unitsSold == 16)
+            for apps in [[a], [a, b], []] {
+                booth.apps = apps
+                let again = try await booth.read(lines)
+                #expect(again.files.flatMap(\.days).map(\.standing) == [.outdated])
+                #expect(again.figures?.unitsSold == 16)
+            }
+        }
+    }
+
+    private static func app(_ bundleID: String, sku: String) throws -> AppSettings {
+        AppSettings(
+            app: App(
+                bundleID: try #require(BundleID(bundleID)), environment: .production, grace: Grace(0), since: nil),
+            sku: sku)
     }
 
     @Test func aFileOfNoUseIsNamedAndTheOthersAreRead() async throws {

@@ -20,7 +20,9 @@ CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports (day, developer)
 
 CREATE TABLE iap.sales (
     report_id           bigint NOT NULL,
-    bundle_id           text COLLATE "C" NOT NULL,
+    app_sku             text NOT NULL,
+    -- NULL while nobody says whose that SKU is.
+    bundle_id           text COLLATE "C",
     product_id          text COLLATE "C" NOT NULL,
     type                text NOT NULL,
     storefront          text NOT NULL CHECK (storefront ~ '^[A-Z]{3}$'),
@@ -32,7 +34,7 @@ CREATE TABLE iap.sales (
     units               bigint NOT NULL,
     is_refund           boolean NOT NULL GENERATED ALWAYS AS (units < 0) STORED,
     CONSTRAINT one_row_a_price UNIQUE NULLS NOT DISTINCT (
-        report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
+        report_id, app_sku, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
         proceeds_currency, is_refund),
     -- What costs nothing may have none.
     CONSTRAINT price_has_currency CHECK (
@@ -194,12 +196,14 @@ COMMENT ON TABLE iap.sales_reports IS
 COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
 COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
 COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
-COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases of apps that were known.';
 COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
 COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
 COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
 COMMENT ON TABLE iap.sales IS
     'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
+COMMENT ON COLUMN iap.sales.app_sku IS 'The app''s SKU, as the report calls it; empty where it does not say.';
+COMMENT ON COLUMN iap.sales.bundle_id IS 'The app; NULL where it was not known, so that the line counts nowhere.';
 COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
 COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
 COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';

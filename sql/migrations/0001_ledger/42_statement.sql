@@ -105,7 +105,7 @@ SELECT
     (sales.units * sales.proceeds_milliunits / 1000.0)::numeric(20, 3) AS amount
 FROM iap.sales
 JOIN iap.sales_reports USING (report_id)
-WHERE replaced_at IS NULL;
+WHERE replaced_at IS NULL AND bundle_id IS NOT NULL;
 COMMENT ON VIEW finance.proceeds IS 'What Apple''s sales reports say of units and of the developer''s part.';
 COMMENT ON COLUMN finance.proceeds.day IS 'A day of Pacific Time.';
 COMMENT ON COLUMN finance.proceeds.storefront IS 'The country.';
