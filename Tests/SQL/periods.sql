@@ -145,6 +145,44 @@ SELECT test.hear_period('m2', 'm0', 'w1', exclusion => 'refunded'),
     test.hear_period('m3', 'm0', 'w2', 30, exclusion => 'refunded');
 SELECT is(test.keep_owed_once(), '0 0 0', 'nothing is delivered');
 SELECT is(test.places('m0'), ARRAY['m1 refunded', 'm2 restored', 'm3 refunded'], 'one refund for each period');
+-- However much later Apple tells of the other one, or that what was delivered is the same.
+CREATE FUNCTION test.hear_late(
+    transaction_id text, original text, line_item text, product_id text, product_type text,
+    refunded_at timestamptz DEFAULT NULL
+) RETURNS void
+LANGUAGE sql AS $$
+    SELECT test.record(
+        ARRAY[test.heard(
+            transaction_id, product_id => product_id, product_type => product_type,
+            original_transaction_id => original, web_order_line_item_id => line_item, refunded_at => refunded_at,
+            exclusion => CASE WHEN refunded_at IS NOT NULL THEN 'refunded' END)],
+        at => now() + interval '10 days')
+$$;
+CREATE FUNCTION test.carry_late() RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_job', $query$SELECT iap.carry_refunds(7, now() + interval '10 days')$query$)
+$$;
+SELECT test.hear_period('o2', 'o1', 'w1', exclusion => 'refunded');
+SELECT test.hear(test.heard(
+    'p2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'p1',
+    exclusion => 'refunded', refunded_at => now()));
+SELECT is(test.keep_owed_once(), '0 0 0', 'refunded, and nothing else known of it');
+SELECT test.close_books();
+SELECT test.hear_late('o1', 'o1', 'w1', 'pass', 'auto_renewable', now()),
+    test.hear_late('p1', 'p1', NULL, 'full', 'non_consumable', now());
+SELECT is(test.carry_late(), '0', 'nothing is delivered');
+SELECT is(test.places('o1'), ARRAY['o1 refunded', 'o2 restored'], 'the period went back once');
+SELECT is(test.places('p1'), ARRAY['p1 refunded', 'p2 restored'], 'and so did what is bought once');
+SELECT test.admit('q1', 'q1', 'pass');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'q1', 'ann', now() + interval '30 days')$$);
+SELECT test.hear_period('q2', 'q1', 'w1', exclusion => 'refunded');
+SELECT is(test.keep_owed_once(), '0 0 0', 'a refund of what nobody knows to be the delivered period');
+SELECT test.close_books();
+SELECT test.hear_late('q1', 'q1', 'w1', 'pass', 'auto_renewable');
+SELECT is(test.carry_late(), '1', 'is carried once Apple tells that it is');
+SELECT is(test.places('q1'), ARRAY['q1 black', 'q2 restored'], 'also where no account of finance is another by that');
+SELECT isnt((SELECT refunded_at FROM iap.black WHERE transaction_id = 'q1'), NULL, 'after the delivery');
+SELECT is(test.carry_late(), '0', 'once');
 -- What a family shared, or another app and environment has, is another purchase.
 SELECT test.hear_period('n1', 'n0', 'w1'), test.claim('n1');
 SELECT test.hear(jsonb_populate_record(

@@ -1735,7 +1735,7 @@ $$;
 
 COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
 
-CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) RETURNS void
+CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[] DEFAULT NULL::iap.transactions[]) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
@@ -1749,17 +1749,21 @@ BEGIN
             SELECT transaction_id, bundle_id, environment
             FROM moves
             CROSS JOIN audit.frontier
-            WHERE iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
+            WHERE corrected IS NULL AND iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
             UNION
             SELECT transaction_id, bundle_id, environment
             FROM transactions
             CROSS JOIN audit.frontier
-            WHERE iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
+            WHERE corrected IS NULL AND iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
             UNION
-            -- Of a delivered id Apple may tell later that it is the same, and another session may hold one of both.
+            -- Another session may hold one of both.
             SELECT transaction_id, bundle_id, environment
             FROM transactions
-            WHERE place = 'excluded' AND reason = 'refunded' AND excluded_at > count_refunds_once.at - interval '7 days'
+            WHERE corrected IS NULL AND place = 'excluded' AND reason = 'refunded'
+                AND excluded_at > count_refunds_once.at - interval '7 days'
+            UNION
+            SELECT transaction_id, bundle_id, environment
+            FROM unnest(corrected)
         ), told AS MATERIALIZED (
             SELECT t.*
             FROM recent
@@ -1775,7 +1779,8 @@ BEGIN
         ), refunded AS MATERIALIZED (
             SELECT transaction_id, bundle_id, environment FROM told WHERE reason = 'refunded'
             UNION
-            -- A claim asks whether another id was refunded; who grants, or delivered before, does not.
+            -- A claim asks whether another id was refunded; who grants, or delivered before, does not. Of two that are
+            -- refunded either may have to give way, however long it has been known.
             SELECT period.transaction_id, told.bundle_id, told.environment
             FROM told
             CROSS JOIN LATERAL (
@@ -1788,7 +1793,7 @@ BEGIN
                     AND period.web_order_line_item_id IS NOT NULL
                 OFFSET 0
             ) AS period
-            WHERE told.place = 'black' AND told.web_order_line_item_id IS NOT NULL
+            WHERE told.web_order_line_item_id IS NOT NULL
             UNION
             SELECT kin.transaction_id, told.bundle_id, told.environment
             FROM told
@@ -1801,7 +1806,7 @@ BEGIN
                     AND kin.refunded_at IS NOT NULL
                 OFFSET 0
             ) AS kin
-            WHERE told.place = 'black' AND told.web_order_line_item_id IS NULL
+            WHERE told.web_order_line_item_id IS NULL
                 AND coalesce(told.product_type, 'non_consumable') = 'non_consumable'
         ), found AS (
             SELECT DISTINCT ON (t.transaction_id, t.bundle_id, t.environment)
@@ -1847,7 +1852,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Of what was refunded in the last week, or delivered since the books were closed.';
+COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Begins from what was refunded in the last week, or delivered since the books were closed; or from these alone, of which Apple tells another original or period than was known.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3718,6 +3723,7 @@ CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint
 DECLARE
     change    iap.change;
     corrected iap.change[];
+    alike     iap.transactions[];
     moved     boolean := false;
     placed    boolean := false;
     returned  boolean := false;
@@ -3775,14 +3781,18 @@ BEGIN
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
     -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
     -- tells of.
-    SELECT array_agg(c) INTO corrected
+    SELECT array_agg(c) FILTER (WHERE (c.became).place = 'black'), array_agg(c.became) INTO corrected, alike
     FROM unnest(changes) AS c
-    WHERE (c.was).place = 'black' AND (c.became).place = 'black'
+    WHERE (c.was).place = (c.became).place AND ((c.became).place = 'black' OR (c.became).reason = 'refunded')
         AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
             IS DISTINCT FROM (
                 (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
+    END IF;
+    -- Under another id the same may have been refunded long ago.
+    IF alike IS NOT NULL THEN
+        PERFORM iap.count_refunds_once(run, at, alike);
     END IF;
     IF placed THEN
         PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
@@ -9633,7 +9643,7 @@ REVOKE ALL ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) FROM PU
 
 REVOKE ALL ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) FROM PUBLIC;
 

@@ -100,6 +100,7 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 DECLARE
     change    iap.change;
     corrected iap.change[];
+    alike     iap.transactions[];
     moved     boolean := false;
     placed    boolean := false;
     returned  boolean := false;
@@ -157,14 +158,18 @@ BEGIN
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
     -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
     -- tells of.
-    SELECT array_agg(c) INTO corrected
+    SELECT array_agg(c) FILTER (WHERE (c.became).place = 'black'), array_agg(c.became) INTO corrected, alike
     FROM unnest(changes) AS c
-    WHERE (c.was).place = 'black' AND (c.became).place = 'black'
+    WHERE (c.was).place = (c.became).place AND ((c.became).place = 'black' OR (c.became).reason = 'refunded')
         AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
             IS DISTINCT FROM (
                 (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
+    END IF;
+    -- Under another id the same may have been refunded long ago.
+    IF alike IS NOT NULL THEN
+        PERFORM iap.count_refunds_once(run, at, alike);
     END IF;
     IF placed THEN
         PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');

@@ -1,6 +1,8 @@
 -- A refund of what has several ids: booked once, and for the id under which it was delivered.
 
-CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamptz) RETURNS void
+CREATE FUNCTION iap.count_refunds_once(
+    run bigint, at timestamptz, corrected iap.transactions[] DEFAULT NULL
+) RETURNS void
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -11,17 +13,21 @@ BEGIN
             SELECT transaction_id, bundle_id, environment
             FROM moves
             CROSS JOIN audit.frontier
-            WHERE iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
+            WHERE corrected IS NULL AND iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
             UNION
             SELECT transaction_id, bundle_id, environment
             FROM transactions
             CROSS JOIN audit.frontier
-            WHERE iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
+            WHERE corrected IS NULL AND iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
             UNION
-            -- Of a delivered id Apple may tell later that it is the same, and another session may hold one of both.
+            -- Another session may hold one of both.
             SELECT transaction_id, bundle_id, environment
             FROM transactions
-            WHERE place = 'excluded' AND reason = 'refunded' AND excluded_at > count_refunds_once.at - interval '7 days'
+            WHERE corrected IS NULL AND place = 'excluded' AND reason = 'refunded'
+                AND excluded_at > count_refunds_once.at - interval '7 days'
+            UNION
+            SELECT transaction_id, bundle_id, environment
+            FROM unnest(corrected)
         ), told AS MATERIALIZED (
             SELECT t.*
             FROM recent
@@ -37,7 +43,8 @@ BEGIN
         ), refunded AS MATERIALIZED (
             SELECT transaction_id, bundle_id, environment FROM told WHERE reason = 'refunded'
             UNION
-            -- A claim asks whether another id was refunded; who grants, or delivered before, does not.
+            -- A claim asks whether another id was refunded; who grants, or delivered before, does not. Of two that are
+            -- refunded either may have to give way, however long it has been known.
             SELECT period.transaction_id, told.bundle_id, told.environment
             FROM told
             CROSS JOIN LATERAL (
@@ -50,7 +57,7 @@ BEGIN
                     AND period.web_order_line_item_id IS NOT NULL
                 OFFSET 0
             ) AS period
-            WHERE told.place = 'black' AND told.web_order_line_item_id IS NOT NULL
+            WHERE told.web_order_line_item_id IS NOT NULL
             UNION
             SELECT kin.transaction_id, told.bundle_id, told.environment
             FROM told
@@ -63,7 +70,7 @@ BEGIN
                     AND kin.refunded_at IS NOT NULL
                 OFFSET 0
             ) AS kin
-            WHERE told.place = 'black' AND told.web_order_line_item_id IS NULL
+            WHERE told.web_order_line_item_id IS NULL
                 AND coalesce(told.product_type, 'non_consumable') = 'non_consumable'
         ), found AS (
             SELECT DISTINCT ON (t.transaction_id, t.bundle_id, t.environment)
@@ -110,8 +117,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.count_refunds_once IS
     'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count '
-    'as one: the other id is restored. Of what was refunded in the last week, or delivered since the books were '
-    'closed.';
+    'as one: the other id is restored. Begins from what was refunded in the last week, or delivered since the books '
+    'were closed; or from these alone, of which Apple tells another original or period than was known.';
 
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
