@@ -213,8 +213,9 @@ GRANT EXECUTE ON FUNCTION
     iap.follow_cases, iap.kind_of_move, iap.log_moves, iap.move, iap.refund_shares, iap.refuse_unseen_cases,
     iap.release_originals,
     -- What is owed once.
-    iap.is_of_original, iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by,
-    iap.type_of, iap.withdraw_restored,
+    iap.is_delivered_otherwise, iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered,
+    iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by, iap.type_of,
+    iap.withdraw_restored,
     -- Entitlements.
     iap.import_entitlements, iap.revoke_entitlement,
     -- Imports.

@@ -83,6 +83,63 @@ SELECT is(test.admit('23', '20', 'full'), 'already_delivered', 'restored later i
 SELECT test.import(test.heard('40')), test.admit('41', '40');
 SELECT is(test.claim('41'), 'delivered', 'a consumable takes no original');
 
+-- Nor is it delivered, or refunded, twice for the sake of the ids under which the company keeps it, too.
+SELECT test.admit('60', '60', 'full'), test.claim('60');
+SELECT is(
+    test.import_for('o6', test.heard(id, product_id => 'full', original_transaction_id => '60')), taken, 'it is taken')
+FROM (VALUES ('61', 1::bigint), ('61', 0), ('60', 0)) AS line (id, taken);
+SELECT is(test.row_of('61'), 'P restored app_server 1 0', 'as what it restores');
+SELECT is(test.admit('61', '60', 'full'), 'already_delivered', 'it was delivered');
+SELECT is(
+    (SELECT original_transaction_id FROM iap.delivered_orders WHERE order_id = 'o6'), '60', 'and so was its order');
+SELECT test.hear(test.heard(
+    id, product_id => 'full', product_type => 'non_consumable', original_transaction_id => '60',
+    exclusion => 'refunded', refunded_at => now(), verified_at => now() + interval '1 day'))
+FROM unnest(ARRAY['60', '61']) AS id;
+SET LOCAL search_path = public, iap;
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');
+SELECT results_eq(
+    $$SELECT test.row_of(id) FROM unnest(ARRAY['60', '61']) AS id$$,
+    $$VALUES ('P black ann claim 00:00:00 verify_receipt 1 0'), ('P restored verify_receipt 1 0')$$,
+    'refunded under both');
+SELECT results_eq(
+    $$SELECT sum(transactions)::bigint, sum(amount) FROM finance.deliveries WHERE product_id = 'full'
+        AND delivery_day = (now() AT TIME ZONE 'UTC')::date
+    UNION ALL
+    SELECT sum(transactions)::bigint, sum(amount) FROM finance.refunds WHERE product_id = 'full'$$,
+    $$VALUES (2::bigint, 9.98), (1, 4.99)$$, 'it counts once, beside another purchase');
+SELECT test.admit('63', '63', 'full'), test.admit('64', '63', 'full'), test.resolve('64', 'dismissed');
+CREATE FUNCTION test.import_all(ids text[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    lines iap.verified[];
+    taken bigint;
+BEGIN
+    SELECT array_agg(jsonb_populate_record(
+        test.heard(id, product_id => 'full', original_transaction_id => '63'),
+        '{"user_id": "ann", "source": "app_server", "delivered_at": "2026-03-01T00:00Z"}'))
+    INTO lines
+    FROM unnest(ids) AS id;
+    SET LOCAL ROLE iap_import;
+    taken := iap.import_deliveries(lines);
+    RESET ROLE;
+    RETURN taken;
+END
+$$;
+SELECT is(test.import_all('{67,66,64,63,65}'), 4::bigint, 'several ids of a purchase in one batch');
+SELECT set_eq(
+    $$SELECT transaction_id || ' ' || coalesce(reason, place) FROM iap.transactions
+    WHERE original_transaction_id = '63'$$,
+    ARRAY['63 black', '64 dismissed', '65 restored', '66 restored', '67 restored'], 'are one delivery');
+SELECT is(test.import_all('{67,66,64,63,65}'), 0::bigint, 'told again they are there');
+SELECT test.hear_period('71', '70', 'w1'), test.claim('71'), test.hear_period('72', '70', 'w1');
+SELECT test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 10)');
+SELECT is(
+    test.import(test.heard(
+        '72', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => '70')),
+    0::bigint, 'a period of which Apple told');
+SELECT is(test.row_of('72'), 'P restored verify_receipt 1 1', 'was delivered under another id');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');

@@ -1,7 +1,8 @@
 import PostgreSQL
 
 /// Takes staged deliveries into black, as if they had been claimed: what was white or excluded moves, and its case is
-/// closed. What Apple said of a transaction stays: the line only adds that, when and to whom it was delivered.
+/// closed. What Apple said of a transaction stays: the line only adds that, when and to whom it was delivered. Of the
+/// ids of what was bought once one is black, and the others are excluded as restored.
 struct DeliveriesImport {
     let connection: Connection
     /// How many lines are staged.

@@ -39,6 +39,8 @@ DECLARE
     fresh     iap.verified[];
     changes   iap.change[];
     orders    iap.delivered_orders[];
+    once      iap.transactions[];
+    restored  iap.transactions[];
     delivered iap.transactions[];
     purchase  iap.transactions;
 BEGIN
@@ -55,6 +57,55 @@ BEGIN
             AND found.environment = v.environment
         FOR UPDATE
     ) AS held ON true;
+
+    -- A non-consumable, or period of a subscription, is delivered once, whichever of its ids the company kept: the
+    -- others are restored. Who is about to deliver it is waited for.
+    SELECT array_agg(t::iap.transactions) INTO once
+    FROM (
+        SELECT entering.*
+        FROM unnest(fresh) AS v
+        CROSS JOIN LATERAL jsonb_populate_record(NULL::iap.transactions, to_jsonb(v)) AS entering
+        UNION ALL
+        SELECT (c.was).* FROM unnest(changes) AS c WHERE (c.was).reason IS DISTINCT FROM 'family_shared'
+    ) AS t
+    LEFT JOIN products USING (bundle_id, product_id)
+    WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
+        OR t.web_order_line_item_id IS NOT NULL;
+    IF once IS NOT NULL THEN
+        PERFORM iap.take_originals(once);
+        SELECT array_agg(t::iap.transactions) INTO restored
+        FROM unnest(once) AS t
+        WHERE (iap.is_delivered_otherwise(t::iap.transactions) OR iap.is_period_delivered(t::iap.transactions))
+            -- What the support desk or a grant delivered may be taken back, and this stays delivered.
+            AND NOT EXISTS (
+                SELECT FROM transactions AS held
+                WHERE iap.is_of_original(
+                        held.transaction_id, held.original_transaction_id, t.original_transaction_id)
+                    AND held.bundle_id = t.bundle_id AND held.environment = t.environment
+                    AND held.transaction_id <> t.transaction_id
+                    AND held.delivered_by IN ('resolved', 'entitlement')
+                    AND iap.is_same_purchase(t::iap.transactions, ROW(held.*)::iap.transactions));
+    END IF;
+    IF restored IS NOT NULL THEN
+        SELECT
+            coalesce(
+                array_agg(
+                    CASE
+                        WHEN t.transaction_id IS NULL THEN v::iap.verified
+                        ELSE jsonb_populate_record(v::iap.verified, '{"exclusion": "restored", "delivered_at": null}')
+                    END),
+                '{}')
+        INTO fresh
+        FROM unnest(fresh) AS v
+        LEFT JOIN unnest(restored) AS t USING (transaction_id, bundle_id, environment);
+        -- What is white the night withdraws.
+        SELECT array_agg(c::iap.change) INTO changes
+        FROM unnest(changes) AS c
+        LEFT JOIN unnest(restored) AS t
+            ON t.transaction_id = (c.was).transaction_id AND t.bundle_id = (c.was).bundle_id
+                AND t.environment = (c.was).environment
+        WHERE t.transaction_id IS NULL;
+    END IF;
     BEGIN
         PERFORM iap.enter(fresh, NULL, at);
     EXCEPTION
@@ -78,8 +129,7 @@ BEGIN
         PERFORM iap.take_orders(orders);
     END IF;
 
-    -- A non-consumable, or period of a subscription, is owed once: the other transactions of a purchase that was
-    -- delivered leave white.
+    -- Delivered once, it is owed once: the other transactions of its purchase leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
     FROM unnest(deliveries) AS v
     CROSS JOIN LATERAL (
@@ -88,16 +138,23 @@ BEGIN
         OFFSET 0
     ) AS found
     LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
-    WHERE coalesce(iap.type_by(found.product_type, found.source, products.type), 'non_consumable') = 'non_consumable'
-        OR found.web_order_line_item_id IS NOT NULL;
+    WHERE found.place = 'black' AND (
+        coalesce(iap.type_by(found.product_type, found.source, products.type), 'non_consumable') = 'non_consumable'
+        OR found.web_order_line_item_id IS NOT NULL);
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);
         FOREACH purchase IN ARRAY delivered LOOP
             PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
         END LOOP;
     END IF;
+    -- Of an original and a period it may have got one.
+    IF restored IS NOT NULL THEN
+        PERFORM iap.release_originals(array_agg(ROW(t, t)::iap.change)) FROM unnest(restored) AS t;
+    END IF;
     RETURN cardinality(fresh) + coalesce(cardinality(changes), 0);
 END
 $$;
 COMMENT ON FUNCTION iap.import_deliveries IS
-    'Takes what a company delivered before into black, and says how many transactions are black since.';
+    'Takes what a company delivered before into black, and says how many transactions it took. Of several ids of a '
+    'non-consumable, or of a period of a subscription, one is black: a new one beside it is restored, and what was '
+    'known already stays as it is; but beside what may be taken back, this is black, too.';
