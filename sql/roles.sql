@@ -110,13 +110,14 @@ GRANT EXECUTE ON FUNCTION
     iap.ends_refund, iap.has_access, iap.heard, iap.is_another_night, iap.is_later_refund, iap.is_outdated_refund,
     iap.may_not_know, iap.paid_again, iap.stands_otherwise,
     -- The writer of moves.
-    iap.follow_cases, iap.kind_of_move, iap.log_moves, iap.move, iap.refund_shares, iap.refuse_unseen_cases,
-    iap.release_orders, iap.release_originals,
+    iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
+    iap.refuse_unseen_cases, iap.release_orders, iap.release_originals,
     -- What is owed once.
-    iap.carry_refunds, iap.count_refunds_once, iap.is_delivered_otherwise, iap.is_elsewhere, iap.is_of_original,
-    iap.is_original_delivered, iap.is_period_delivered, iap.is_refunded_otherwise, iap.is_same_period,
-    iap.is_same_purchase, iap.outcome_otherwise, iap.release_restored, iap.stand_for_refund, iap.take_corrected,
-    iap.take_for_delivery, iap.take_originals, iap.type_by, iap.type_of, iap.withdraw_all_restored,
+    iap.carry_refunds, iap.count_refunds_once, iap.give_back_parted, iap.is_delivered_otherwise, iap.is_elsewhere,
+    iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered, iap.is_refunded_otherwise,
+    iap.is_same_period, iap.is_same_purchase, iap.outcome_otherwise, iap.release_restored, iap.stand_for_refund,
+    iap.take_corrected, iap.take_for_delivery, iap.take_originals, iap.type_by, iap.type_of,
+    iap.withdraw_all_restored,
     -- Whose it is, and cases.
     iap.case_mark, iap.certain_owner, iap.owners_by_history, iap.owners_of, iap.taken_until, iap.watch_again,
     -- The batch.
@@ -210,8 +211,8 @@ GRANT EXECUTE ON FUNCTION
     -- What is said of a purchase, and where it is.
     iap.amount_of, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.position_of, iap.present, iap.rebooked,
     -- The writer of moves.
-    iap.follow_cases, iap.kind_of_move, iap.log_moves, iap.move, iap.refund_shares, iap.refuse_unseen_cases,
-    iap.release_originals,
+    iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
+    iap.refuse_unseen_cases, iap.release_originals,
     -- What is owed once.
     iap.is_delivered_otherwise, iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered,
     iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by, iap.type_of,

@@ -400,7 +400,7 @@ COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: th
 
 COMMENT ON COLUMN iap.moves.to_day IS 'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
 
-COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and after: from_refund_percentage, to_refund_percentage, in thousandths of a percent.';
+COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and after: from_refund_percentage, to_refund_percentage, in thousandths of a percent; of what was taken for another original purchase, or period, that one: from_original, from_period.';
 
 COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
 
@@ -2631,6 +2631,42 @@ $$;
 
 COMMENT ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) IS 'Closes the cases of what is owed no more, and opens those again whose resolve was taken back.';
 
+CREATE FUNCTION iap.give_back_parted(since timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    known  record;
+    change iap.change;
+BEGIN
+    FOR known IN
+        SELECT DISTINCT parted.original_transaction_id, ROW(t.*)::iap.transactions AS t
+        FROM (
+            SELECT transaction_id, bundle_id, environment, details ->> 'from_original' AS original_transaction_id
+            FROM moves
+            WHERE details ? 'from_original' AND moved_at > since
+        ) AS parted
+        JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+        JOIN delivered_originals AS taken
+            ON taken.original_transaction_id = parted.original_transaction_id AND taken.bundle_id = t.bundle_id
+                AND taken.environment = t.environment AND taken.transaction_id = t.transaction_id
+        WHERE t.place = 'black'
+            AND (
+                taken.original_transaction_id <> t.original_transaction_id
+                OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, '')))
+    LOOP
+        change.was := known.t;
+        change.was.original_transaction_id := known.original_transaction_id;
+        change.became := known.t;
+        PERFORM iap.take_corrected(ARRAY[change]);
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.give_back_parted(since timestamp with time zone) IS 'Gives back the original purchases, and periods, that were taken lately for what is of another, where another session kept iap.take_corrected from it.';
+
 CREATE FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -3445,6 +3481,15 @@ $$;
 
 COMMENT ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) IS 'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
 
+CREATE FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT ($1).original_transaction_id <> ($2).original_transaction_id
+        OR coalesce(($1).web_order_line_item_id <> ($2).web_order_line_item_id, false)
+$_$;
+
+COMMENT ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) IS 'Whether a transaction is of another original purchase, or period, than was known.';
+
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3693,7 +3738,7 @@ BEGIN
             was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
             was.currency, became.currency, was.booked_as, became.booked_as,
-            log_moves.details || iap.refund_shares(c.was, c.became)
+            log_moves.details || iap.refund_shares(c.was, c.became) || iap.parted_from(c.was, c.became)
         FROM unnest(changes) AS c
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.was)).*) AS was
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.became)).*) AS became
@@ -3788,6 +3833,7 @@ BEGIN
         change := changes[number];
         IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became)
             OR (change.was).revocation_percentage IS DISTINCT FROM (change.became).revocation_percentage
+            OR iap.is_parted(change.was, change.became)
         THEN
             change.became.move_id := nextval('iap.trail');
             changes[number] := change;
@@ -3855,7 +3901,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) IS 'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place or amount is another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
+COMMENT ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) IS 'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place, amount or original is another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
 
 CREATE FUNCTION iap.new_pseudonym() RETURNS text
     LANGUAGE sql
@@ -4670,6 +4716,18 @@ $$;
 
 COMMENT ON FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamp with time zone, at timestamp with time zone) IS 'A transaction whose refund Apple took back: owed again, where a grant had delivered it that reaches to its end no more.';
 
+CREATE FUNCTION iap.parted_from(was iap.transactions, became iap.transactions) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN iap.is_parted(was, became)
+        THEN jsonb_strip_nulls(jsonb_build_object(
+            'from_original', (was).original_transaction_id, 'from_period', (was).web_order_line_item_id))
+        ELSE '{}'
+    END
+$$;
+
+COMMENT ON FUNCTION iap.parted_from(was iap.transactions, became iap.transactions) IS 'What a move says of the original purchase, and period, that a transaction was taken for; nothing where that is right.';
+
 CREATE FUNCTION iap.period_said(web_order_line_item_id text) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $_$ SELECT nullif(nullif($1, ''), '0') $_$;
@@ -5321,9 +5379,12 @@ CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RE
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
+    -- What was parted before, a night before has looked at.
+    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
     known   record;
     changes iap.change[];
 BEGIN
+    PERFORM iap.give_back_parted(since);
     -- Those that another session held when the others were withdrawn.
     FOR known IN
         SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
@@ -5335,18 +5396,39 @@ BEGIN
     LOOP
         PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.transaction_id, run, at);
     END LOOP;
-    WITH released AS MATERIALIZED (
-        -- Once, however many ids of it were withdrawn.
-        SELECT DISTINCT ON (
-                restored.original_transaction_id, restored.bundle_id, restored.environment,
-                restored.web_order_line_item_id)
-            restored.transaction_id, restored.bundle_id, restored.environment
+    WITH withdrawn AS MATERIALIZED (
+        SELECT restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
         -- The move that took it out of white: it may have been corrected since.
         WHERE moves.details ? 'refunded_as' AND moves.moved_at = greatest(restored.excluded_at, restored.first_seen_at)
             AND restored.reason = 'restored'
-            AND restored.refunded_at IS NULL
+        UNION
+        -- Or never got there, for the sake of what was taken for the same.
+        SELECT kin.transaction_id, parted.bundle_id, parted.environment
+        FROM (
+            SELECT DISTINCT details ->> 'from_original' AS original_transaction_id, bundle_id, environment
+            FROM moves
+            WHERE details ? 'from_original' AND moved_at > since
+        ) AS parted
+        CROSS JOIN LATERAL (
+            SELECT transaction_id
+            FROM transactions AS kin
+            WHERE iap.is_of_original(
+                    kin.transaction_id, kin.original_transaction_id, parted.original_transaction_id)
+                AND kin.bundle_id = parted.bundle_id AND kin.environment = parted.environment
+                AND kin.reason = 'restored'
+            OFFSET 0
+        ) AS kin
+    ), released AS MATERIALIZED (
+        -- Once, however many ids of it were withdrawn.
+        SELECT DISTINCT ON (
+                restored.original_transaction_id, restored.bundle_id, restored.environment,
+                restored.web_order_line_item_id)
+            restored.transaction_id, restored.bundle_id, restored.environment
+        FROM withdrawn
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
+        WHERE restored.reason = 'restored' AND restored.refunded_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM transactions AS same
                 WHERE iap.is_of_original(
@@ -5355,7 +5437,7 @@ BEGIN
                     AND same.transaction_id <> restored.transaction_id
                     AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
                     AND (
-                        same.place <> 'excluded'
+                        same.place <> 'excluded' OR same.reason = 'dismissed'
                         OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
@@ -5384,7 +5466,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) IS 'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id which was reversed, each purchase under one id, and says how many.';
+COMMENT ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) IS 'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id which was reversed, or for the sake of what Apple told lately to be another purchase, each purchase under one id, and says how many.';
 
 CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -9526,6 +9608,8 @@ CREATE INDEX moves_for_refunds ON iap.moves USING btree (transaction_id) WHERE (
 
 CREATE INDEX moves_owed_again ON iap.moves USING btree (moved_at) WHERE (kind = ANY (ARRAY['revoked'::text, 'reopened'::text, 'released'::text]));
 
+CREATE INDEX moves_parted ON iap.moves USING btree (moved_at) WHERE (details ? 'from_original'::text);
+
 CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_product_id <> to_product_id));
 
 CREATE INDEX moves_to_other_quantities ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_units <> to_units) AND (from_detail <> 'import'::text));
@@ -9740,6 +9824,8 @@ REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint,
 
 REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.give_back_parted(since timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.has_access(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
@@ -9793,6 +9879,8 @@ REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transact
 REVOKE ALL ON FUNCTION iap.is_original_delivered(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_period_delivered(t iap.transactions) FROM PUBLIC;
 
@@ -9879,6 +9967,8 @@ REVOKE ALL ON FUNCTION iap.owners_of(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.parted_from(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.period_said(web_order_line_item_id text) FROM PUBLIC;
 

@@ -179,6 +179,8 @@ CREATE TABLE iap.moves (
 CREATE INDEX moves_by_number ON iap.moves (move_id);
 -- What was withdrawn for a refund is looked at each night, for that may be reversed: see iap.release_restored.
 CREATE INDEX moves_for_refunds ON iap.moves (transaction_id) WHERE details ? 'refunded_as';
+-- So is for a week what Apple parted from another purchase.
+CREATE INDEX moves_parted ON iap.moves (moved_at) WHERE details ? 'from_original';
 -- What is owed again is verified again.
 CREATE INDEX moves_owed_again ON iap.moves (moved_at) WHERE kind IN ('revoked', 'reopened', 'released');
 CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
@@ -280,7 +282,8 @@ COMMENT ON COLUMN iap.moves.to_day IS
     'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
 COMMENT ON COLUMN iap.moves.details IS
     'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and '
-    'after: from_refund_percentage, to_refund_percentage, in thousandths of a percent.';
+    'after: from_refund_percentage, to_refund_percentage, in thousandths of a percent; of what was taken for another '
+    'original purchase, or period, that one: from_original, from_period.';
 COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
 COMMENT ON TABLE iap.delivered_originals IS
     'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which '

@@ -24,6 +24,27 @@ $$;
 COMMENT ON FUNCTION iap.refund_shares IS
     'What a move says of the shares that went back, in thousandths of a percent; nothing where Apple told of none.';
 
+CREATE FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT ($1).original_transaction_id <> ($2).original_transaction_id
+        OR coalesce(($1).web_order_line_item_id <> ($2).web_order_line_item_id, false)
+$$;
+COMMENT ON FUNCTION iap.is_parted IS
+    'Whether a transaction is of another original purchase, or period, than was known.';
+
+CREATE FUNCTION iap.parted_from(was iap.transactions, became iap.transactions) RETURNS jsonb
+-- As iap.refund_shares.
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN iap.is_parted(was, became)
+        THEN jsonb_strip_nulls(jsonb_build_object(
+            'from_original', (was).original_transaction_id, 'from_period', (was).web_order_line_item_id))
+        ELSE '{}'
+    END
+$$;
+COMMENT ON FUNCTION iap.parted_from IS
+    'What a move says of the original purchase, and period, that a transaction was taken for; nothing where that is '
+    'right.';
+
 CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps a purchase from being delivered twice.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
@@ -110,6 +131,7 @@ BEGIN
         change := changes[number];
         IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became)
             OR (change.was).revocation_percentage IS DISTINCT FROM (change.became).revocation_percentage
+            OR iap.is_parted(change.was, change.became)
         THEN
             change.became.move_id := nextval('iap.trail');
             changes[number] := change;
@@ -177,8 +199,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.move IS
-    'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place or amount is '
-    'another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
+    'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place, amount or '
+    'original is another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
 
 CREATE FUNCTION iap.log_moves(
     changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb
@@ -197,7 +219,7 @@ BEGIN
             was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
             was.currency, became.currency, was.booked_as, became.booked_as,
-            log_moves.details || iap.refund_shares(c.was, c.became)
+            log_moves.details || iap.refund_shares(c.was, c.became) || iap.parted_from(c.was, c.became)
         FROM unnest(changes) AS c
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.was)).*) AS was
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.became)).*) AS became

@@ -147,13 +147,50 @@ COMMENT ON FUNCTION iap.withdraw_all_restored IS
     'refunded, or is owed, under another id, and says how many: none, where none is left. What another session has '
     'locked is left for the next night.';
 
+CREATE FUNCTION iap.give_back_parted(since timestamptz) RETURNS void
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    known  record;
+    change iap.change;
+BEGIN
+    FOR known IN
+        SELECT DISTINCT parted.original_transaction_id, ROW(t.*)::iap.transactions AS t
+        FROM (
+            SELECT transaction_id, bundle_id, environment, details ->> 'from_original' AS original_transaction_id
+            FROM moves
+            WHERE details ? 'from_original' AND moved_at > since
+        ) AS parted
+        JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+        JOIN delivered_originals AS taken
+            ON taken.original_transaction_id = parted.original_transaction_id AND taken.bundle_id = t.bundle_id
+                AND taken.environment = t.environment AND taken.transaction_id = t.transaction_id
+        WHERE t.place = 'black'
+            AND (
+                taken.original_transaction_id <> t.original_transaction_id
+                OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, '')))
+    LOOP
+        change.was := known.t;
+        change.was.original_transaction_id := known.original_transaction_id;
+        change.became := known.t;
+        PERFORM iap.take_corrected(ARRAY[change]);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.give_back_parted IS
+    'Gives back the original purchases, and periods, that were taken lately for what is of another, where another '
+    'session kept iap.take_corrected from it.';
+
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+    -- What was parted before, a night before has looked at.
+    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
     known   record;
     changes iap.change[];
 BEGIN
+    PERFORM iap.give_back_parted(since);
     -- Those that another session held when the others were withdrawn.
     FOR known IN
         SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
@@ -165,18 +202,39 @@ BEGIN
     LOOP
         PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.transaction_id, run, at);
     END LOOP;
-    WITH released AS MATERIALIZED (
-        -- Once, however many ids of it were withdrawn.
-        SELECT DISTINCT ON (
-                restored.original_transaction_id, restored.bundle_id, restored.environment,
-                restored.web_order_line_item_id)
-            restored.transaction_id, restored.bundle_id, restored.environment
+    WITH withdrawn AS MATERIALIZED (
+        SELECT restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
         -- The move that took it out of white: it may have been corrected since.
         WHERE moves.details ? 'refunded_as' AND moves.moved_at = greatest(restored.excluded_at, restored.first_seen_at)
             AND restored.reason = 'restored'
-            AND restored.refunded_at IS NULL
+        UNION
+        -- Or never got there, for the sake of what was taken for the same.
+        SELECT kin.transaction_id, parted.bundle_id, parted.environment
+        FROM (
+            SELECT DISTINCT details ->> 'from_original' AS original_transaction_id, bundle_id, environment
+            FROM moves
+            WHERE details ? 'from_original' AND moved_at > since
+        ) AS parted
+        CROSS JOIN LATERAL (
+            SELECT transaction_id
+            FROM transactions AS kin
+            WHERE iap.is_of_original(
+                    kin.transaction_id, kin.original_transaction_id, parted.original_transaction_id)
+                AND kin.bundle_id = parted.bundle_id AND kin.environment = parted.environment
+                AND kin.reason = 'restored'
+            OFFSET 0
+        ) AS kin
+    ), released AS MATERIALIZED (
+        -- Once, however many ids of it were withdrawn.
+        SELECT DISTINCT ON (
+                restored.original_transaction_id, restored.bundle_id, restored.environment,
+                restored.web_order_line_item_id)
+            restored.transaction_id, restored.bundle_id, restored.environment
+        FROM withdrawn
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
+        WHERE restored.reason = 'restored' AND restored.refunded_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM transactions AS same
                 WHERE iap.is_of_original(
@@ -185,7 +243,7 @@ BEGIN
                     AND same.transaction_id <> restored.transaction_id
                     AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
                     AND (
-                        same.place <> 'excluded'
+                        same.place <> 'excluded' OR same.reason = 'dismissed'
                         OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
@@ -215,4 +273,5 @@ END
 $$;
 COMMENT ON FUNCTION iap.release_restored IS
     'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id '
-    'which was reversed, each purchase under one id, and says how many.';
+    'which was reversed, or for the sake of what Apple told lately to be another purchase, each purchase under one id, '
+    'and says how many.';

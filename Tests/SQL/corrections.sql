@@ -1,0 +1,101 @@
+-- Apple corrects of which original purchase, or period, something is that an app's server, or an import, told of: what
+-- was withdrawn, or granted, for the sake of the wrong one is owed again.
+BEGIN;
+SELECT no_plan();
+SET LOCAL search_path = public, iap;
+
+CREATE FUNCTION test.place(id text) RETURNS text
+LANGUAGE sql AS $$ SELECT coalesce(reason, delivered_by, place) FROM iap.transactions WHERE transaction_id = $1 $$;
+CREATE FUNCTION test.keep_owed_once() RETURNS text
+LANGUAGE sql AS $$
+    SELECT concat_ws(
+        ' ', test.run_as('iap_job', 'SELECT iap.release_restored(7, now())'),
+        test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 10)'))
+$$;
+CREATE FUNCTION test.vouched(id text, original text DEFAULT NULL, exclusion text DEFAULT NULL) RETURNS iap.verified
+LANGUAGE sql AS $$
+    SELECT test.heard(
+        id, source => 'server_api', product_id => 'full', product_type => 'non_consumable', exclusion => exclusion,
+        original_transaction_id => original)
+$$;
+
+-- Delivered as another customer's purchase, whose case is open.
+SELECT test.record(ARRAY[test.vouched('A1')], ARRAY[test.seen(test.submit('A1', 'bob'), 'bob')]);
+SELECT test.open_case('A1', '{bob}');
+UPDATE iap.receipts SET state = 'settled', next_attempt_at = NULL, verified_at = now(), last_attempt_at = now();
+UPDATE iap.receipts
+SET seal = audit.receipt_seal(
+    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state, is_erased);
+SELECT is(test.admit('B1', 'A1', 'full'), 'white', 'a server that errs about the original');
+SELECT is(test.claim('B1'), 'delivered', 'delivers');
+SELECT is(test.place('A1'), 'restored', 'what looks like the same purchase leaves white');
+SELECT is(test.keep_owed_once(), '0 0', 'and stays so while it does');
+SELECT is(test.hear(test.vouched('B1')), 'black', 'Apple knows another original');
+SELECT is((SELECT details ->> 'from_original' FROM iap.moves WHERE transaction_id = 'B1' ORDER BY move_id DESC LIMIT 1),
+    'A1', 'which the log tells');
+SELECT is(test.keep_owed_once(), '1 0', 'so that the other purchase is owed again');
+SELECT is(test.place('A1'), 'white', 'in white');
+SELECT is((SELECT state FROM iap.receipts), 'watched', 'and its receipt is asked again');
+SELECT is(test.keep_owed_once(), '0 0', 'once');
+SELECT is(test.claim('A1', 'bob'), 'delivered', 'and it can be claimed');
+SELECT is(test.claim('B1'), 'already_delivered', 'while the other stays delivered');
+
+-- Only admitted; and first seen when that was owed, or delivered.
+SELECT test.admit('D1', 'C1', 'full'), test.hear(test.vouched('C1', exclusion => 'restored'));
+SELECT test.admit('F1', 'E1', 'full'), test.claim('F1'), test.hear(test.vouched('E1', exclusion => 'restored'));
+SELECT is(test.keep_owed_once(), '0 0', 'of what looks like one purchase, one id stands');
+SELECT test.hear(test.vouched('D1')), test.hear(test.vouched('F1'));
+SELECT is(test.keep_owed_once(), '2 0', 'each is owed for itself');
+SELECT is(array_agg(test.place(id)), '{white,white,white,claim}', 'as Apple knows them')
+FROM unnest('{C1,D1,E1,F1}'::text[]) AS id;
+
+-- In one batch.
+SELECT test.admit('H1', 'G1', 'full'), test.claim('H1');
+SELECT test.record(ARRAY[test.vouched('G1', exclusion => 'restored'), test.vouched('H1')]);
+SELECT is(test.keep_owed_once(), '1 0', 'also when Apple tells of both at once');
+SELECT is(test.place('G1'), 'white', 'it is owed');
+
+-- What is the same purchase by another id, or was ended under one, stays withdrawn.
+SELECT test.hear(test.vouched('I1')), test.hear(test.vouched('I2', 'I1', 'restored')), test.admit('I3', 'I1', 'full');
+SELECT is(test.claim('I3'), 'delivered', 'of three');
+SELECT test.hear(test.vouched('I3'));
+SELECT is(test.keep_owed_once(), '1 0', 'one is another purchase');
+SELECT is(array_agg(test.place(id)), '{white,restored,claim}', 'and one of the others is owed')
+FROM unnest('{I1,I2,I3}'::text[]) AS id;
+SELECT test.hear(test.vouched('J1')), test.hear(test.vouched('J2', 'J1', 'restored')), test.keep_owed_once();
+SELECT test.resolve('J1', 'dismissed'), test.admit('J3', 'J1', 'full'), test.hear(test.vouched('J3'));
+SELECT is(test.keep_owed_once(), '0 0', 'what the desk dismissed under one id is owed under none');
+SELECT test.hear(test.vouched('K1')), test.claim('K1'), test.hear(test.vouched('K2', 'K1', 'restored'));
+SELECT test.import(test.heard('K3', product_id => 'full', original_transaction_id => 'K1'));
+SELECT test.hear(test.vouched('K3'));
+SELECT is(test.keep_owed_once(), '0 0', 'nor what was delivered');
+
+-- Where another session kept the original from being given back.
+SELECT test.hear(test.vouched('L1')), test.admit('M1', 'L1', 'full'), test.claim('M1'), test.hear(test.vouched('M1'));
+INSERT INTO iap.delivered_originals VALUES ('L1', 'com.example.a', 'Production', 'M1', '');
+DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'M1';
+SELECT is(test.keep_owed_once(), '1 0', 'the night gives it back');
+SELECT results_eq(
+    $$SELECT original_transaction_id FROM iap.delivered_originals WHERE transaction_id = 'M1'$$,
+    $$VALUES ('M1' COLLATE "C")$$, 'for the right one');
+
+-- A period that was admitted with the id of the one before.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.admit(
+        'com.example.a', 'Production', 'P2', 'P1', 'pass', 1, now(), 'ann', web_order_line_item_id => 'w1')$$);
+SELECT is(test.claim('P2'), 'delivered', 'a period');
+SELECT is(test.hear_period('P1', 'P1', 'w1', -30, 'restored'), 'restored', 'the one before looks delivered');
+SELECT is(test.hear_period('P2', 'P1', 'w2'), 'black', 'until Apple tells which each is');
+SELECT is((SELECT details ->> 'from_period' FROM iap.moves WHERE transaction_id = 'P2' ORDER BY move_id DESC LIMIT 1),
+    'w1', 'which the log tells');
+SELECT is(test.keep_owed_once(), '1 0', 'then it is owed');
+SELECT is(test.claim('P1'), 'delivered', 'and can be claimed');
+SELECT is(test.hear_period('P3', 'P1', 'w2', 0, 'restored'), 'restored', 'what is known of a period at last');
+SELECT is(test.keep_owed_once(), '0 0', 'stays as it is');
+
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is_empty($$SELECT FROM finance.unexplained$$, 'and finance''s journal explains each of these moves');
+SELECT is_empty('SELECT * FROM test.misfits', 'all of them sealed');
+
+SELECT * FROM finish();
+ROLLBACK;
