@@ -93,6 +93,40 @@ SELECT is(test.claim('P1'), 'delivered', 'and can be claimed');
 SELECT is(test.hear_period('P3', 'P1', 'w2', 0, 'restored'), 'restored', 'what is known of a period at last');
 SELECT is(test.keep_owed_once(), '0 0', 'stays as it is');
 
+-- Granted as another customer's subscription.
+CREATE FUNCTION test.period(id text, original text, exclusion text DEFAULT NULL, line_item text DEFAULT NULL)
+RETURNS iap.verified
+LANGUAGE sql AS $$
+    SELECT jsonb_populate_record(
+        test.heard(
+            id, source => 'server_api', product_id => 'pass', product_type => 'auto_renewable', exclusion => exclusion,
+            original_transaction_id => original, web_order_line_item_id => line_item),
+        jsonb_build_object('expires_at', now() + interval '30 days'))
+$$;
+CREATE FUNCTION test.entitle(original text, user_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', $1, $2, now() + interval '90 days'))
+$$;
+CREATE FUNCTION test.cover() RETURNS text
+LANGUAGE sql AS $$ SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)') $$;
+SELECT test.entitle('Q1', 'ann'), test.admit('R1', 'Q1', 'pass', user_id => 'bob');
+SELECT is(test.cover(), '1', 'a grant of what the server said');
+SELECT is(test.hear(test.period('R1', 'R1')), 'white', 'is none of what Apple knows it to be');
+SELECT is(test.cover(), '0', 'nor for the night');
+SELECT is(test.claim('R1', 'bob'), 'delivered', 'so that it can be claimed');
+SELECT test.admit('S1', 'Q1', 'pass', user_id => 'bob'), test.cover(), test.entitle('T1', 'bob');
+SELECT is(test.hear(test.period('S1', 'T1')), 'white', 'where its own purchase was granted');
+SELECT is(test.claim('S1', 'bob'), 'already_delivered', 'it is not owed');
+SELECT is(test.cover(), '1', 'but delivered by that');
+SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'S1'), 'bob', 'to whom it was granted');
+SELECT test.admit('U0', 'Q1', 'pass'), test.cover();
+SELECT is(test.hear(test.period('U0', 'U0')), 'black', 'a server that erred in both meant this one');
+SELECT test.hear(test.period('Q1', 'Q1')), test.admit('U1', 'Q1', 'pass'), test.cover();
+SELECT is(test.hear(test.period('U1', 'U1')), 'white', 'but not where Apple knows the other purchase');
+SELECT test.admit('V1', 'Q1', 'pass'), test.cover();
+SELECT is(test.hear(test.period('V1', 'Q1')), 'black', 'a grant of the right one stays');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty($$SELECT FROM finance.unexplained$$, 'and finance''s journal explains each of these moves');
 SELECT is_empty('SELECT * FROM test.misfits', 'all of them sealed');

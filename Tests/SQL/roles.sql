@@ -189,6 +189,7 @@ SELECT results_eq(
         ('iap_job', 'is_bought_since'), ('iap_job', 'is_confirmation'), ('iap_job', 'is_covered'),
         ('iap_job', 'is_delivered_otherwise'), ('iap_job', 'is_elsewhere'), ('iap_job', 'is_given_up'),
         ('iap_job', 'is_granted'), ('iap_job', 'is_granted_already'), ('iap_job', 'is_granted_elsewhere'),
+        ('iap_job', 'is_granted_to_others'),
         ('iap_job', 'is_known_user'),
         ('iap_job', 'is_late_case'), ('iap_job', 'is_later_refund'), ('iap_job', 'is_news'),
         ('iap_job', 'is_of_original'), ('iap_job', 'is_original_delivered'), ('iap_job', 'is_outdated_refund'),

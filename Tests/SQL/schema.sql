@@ -2860,6 +2860,11 @@ BEGIN
         END IF;
     ELSIF iap.ends_refund(was, v) THEN
         t := iap.paid_again(t, v.verified_at, at);
+    ELSIF t.delivered_by = 'entitlement' AND t.refunded_at IS NULL
+        AND t.original_transaction_id <> was.original_transaction_id AND iap.is_granted_to_others(was)
+    THEN
+        -- What was granted for its own original the night finds: see iap.cover_entitled.
+        t := iap.owed_again(t);
     ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
         AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
@@ -2912,7 +2917,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting, a refund that is no more, a wrong original or a wrong quantity kept it from that, or a grant that does not reach to the end which Apple tells.';
+COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting, a refund that is no more, a wrong original or a wrong quantity kept it from that, or a grant that was another purchase''s, or does not reach to the end which Apple tells.';
 
 CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
     LANGUAGE plpgsql
@@ -3357,6 +3362,20 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.is_granted_elsewhere(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a grant, which names no environment, is of the same original in the other one: production''s, where that knows it; a tester''s, where it delivered theirs, or was said when there was only theirs.';
+
+CREATE FUNCTION iap.is_granted_to_others(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN coalesce(t.user_id <> t.admitted_user_id, false) OR EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.source <> 'app_server');
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_granted_to_others(t iap.transactions) IS 'Whether the grant that delivered a transaction of a wrong original was another purchase''s: of another user than it was admitted for, or of an original that Apple knows. Else the server meant this one, and erred both times.';
 
 CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -9865,6 +9884,8 @@ REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, sa
 REVOKE ALL ON FUNCTION iap.is_granted_already(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_granted_elsewhere(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_granted_to_others(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 

@@ -84,6 +84,20 @@ END
 $$;
 COMMENT ON FUNCTION iap.has_access IS 'Whether what the app''s server grants now reaches to the end of a period.';
 
+CREATE FUNCTION iap.is_granted_to_others(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(t.user_id <> t.admitted_user_id, false) OR EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.source <> 'app_server');
+END
+$$;
+COMMENT ON FUNCTION iap.is_granted_to_others IS
+    'Whether the grant that delivered a transaction of a wrong original was another purchase''s: of another user than '
+    'it was admitted for, or of an original that Apple knows. Else the server meant this one, and erred both times.';
+
 CREATE FUNCTION iap.stands_otherwise(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -152,6 +166,11 @@ BEGIN
         END IF;
     ELSIF iap.ends_refund(was, v) THEN
         t := iap.paid_again(t, v.verified_at, at);
+    ELSIF t.delivered_by = 'entitlement' AND t.refunded_at IS NULL
+        AND t.original_transaction_id <> was.original_transaction_id AND iap.is_granted_to_others(was)
+    THEN
+        -- What was granted for its own original the night finds: see iap.cover_entitled.
+        t := iap.owed_again(t);
     ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
         AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
@@ -206,4 +225,4 @@ $$;
 COMMENT ON FUNCTION iap.heard IS
     'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
     'more; or owed after all, where only a setting, a refund that is no more, a wrong original or a wrong quantity '
-    'kept it from that, or a grant that does not reach to the end which Apple tells.';
+    'kept it from that, or a grant that was another purchase''s, or does not reach to the end which Apple tells.';
