@@ -117,7 +117,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered, iap.is_refunded_otherwise,
     iap.is_same_period, iap.is_same_purchase, iap.outcome_otherwise, iap.release_restored, iap.stand_for_refund,
     iap.take_corrected, iap.take_for_delivery, iap.take_originals, iap.type_by, iap.type_of,
-    iap.withdraw_all_restored,
+    iap.withdraw_all_restored, iap.withdraw_granted_twice,
     -- Whose it is, and cases.
     iap.case_mark, iap.certain_owner, iap.owners_by_history, iap.owners_of, iap.taken_until, iap.watch_again,
     -- The batch.
@@ -209,14 +209,15 @@ GRANT UPDATE (state, closed_at, closed_as, closed_by, note, told_run_id, assesse
 GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     -- What is said of a purchase, and where it is.
-    iap.amount_of, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.position_of, iap.present, iap.rebooked,
+    iap.amount_of, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.owed_again, iap.position_of, iap.present,
+    iap.rebooked, iap.unrefunded,
     -- The writer of moves.
     iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
     iap.refuse_unseen_cases, iap.release_originals,
     -- What is owed once.
     iap.is_delivered_otherwise, iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered,
     iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by, iap.type_of,
-    iap.withdraw_restored,
+    iap.withdraw_granted_twice, iap.withdraw_restored,
     -- Entitlements.
     iap.import_entitlements, iap.revoke_entitlement,
     -- Imports.

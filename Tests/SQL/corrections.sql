@@ -127,6 +127,31 @@ SELECT is(test.hear(test.period('U1', 'U1')), 'white', 'but not where Apple know
 SELECT test.admit('V1', 'Q1', 'pass'), test.cover();
 SELECT is(test.hear(test.period('V1', 'Q1')), 'black', 'a grant of the right one stays');
 
+-- One period that was granted under two ids, before anybody knew that it is one.
+SELECT test.hear(test.period('W1', 'W1', line_item => 'w1')), test.admit('W2', 'W1', 'pass'), test.entitle('W1', 'ann');
+SELECT is(array_agg(test.place(id)), '{entitlement,entitlement}', 'of two periods')
+FROM unnest('{W1,W2}'::text[]) AS id;
+SELECT test.hear(test.period('W2', 'W1', line_item => 'w1'));
+SELECT is(array_agg(test.place(id)), '{entitlement,restored}', 'one is left, where Apple knows but one')
+FROM unnest('{W1,W2}'::text[]) AS id;
+SELECT is(test.keep_owed_once(), '0 0', 'which is owed under no id');
+SELECT test.hear(test.heard(
+    id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'X1'))
+FROM unnest('{X2,X3}'::text[]) AS id;
+SELECT test.entitle('X1', 'ann');
+SELECT test.record(ARRAY[test.period('X2', 'X1', line_item => 'w1'), test.period('X3', 'X1', line_item => 'w1')]);
+SELECT is(array_agg(test.place(id)), '{entitlement,restored}', 'also where it tells of both at once')
+FROM unnest('{X2,X3}'::text[]) AS id;
+SELECT test.import(test.heard(
+    id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'Y1'))
+FROM unnest('{Y2,Y3}'::text[]) AS id;
+SELECT test.hear(test.period(id, 'Y1', line_item => 'w1')) FROM unnest('{Y2,Y3}'::text[]) AS id;
+SELECT is(array_agg(test.place(id)), '{import,import}', 'what was not granted stays delivered')
+FROM unnest('{Y2,Y3}'::text[]) AS id;
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'W1')$$);
+SELECT is(array_agg(test.place(id)), '{white,restored}', 'taken back, it is owed once')
+FROM unnest('{W1,W2}'::text[]) AS id;
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty($$SELECT FROM finance.unexplained$$, 'and finance''s journal explains each of these moves');
 SELECT is_empty('SELECT * FROM test.misfits', 'all of them sealed');

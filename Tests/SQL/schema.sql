@@ -3909,6 +3909,7 @@ BEGIN
                 (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
+        PERFORM iap.withdraw_granted_twice(corrected, actor, run, at);
     END IF;
     -- Under another id the same may have been refunded long ago.
     IF alike IS NOT NULL THEN
@@ -7136,6 +7137,49 @@ $$;
 
 COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
 
+CREATE FUNCTION iap.withdraw_granted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    known record;
+BEGIN
+    FOR known IN
+        SELECT
+            taken.transaction_id,
+            array_agg(ROW(t, iap.excluded(iap.owed_again(t), 'restored', run, at))::iap.change) AS changes
+        FROM unnest(corrected) AS c
+        -- As it is written by now.
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = (c.was).transaction_id AND black.bundle_id = (c.was).bundle_id
+                AND black.environment = (c.was).environment AND black.delivered_by = 'entitlement'
+                AND black.refunded_at IS NULL AND black.web_order_line_item_id IS NOT NULL
+        ) AS granted
+        JOIN delivered_originals AS taken
+            ON taken.original_transaction_id = (t).original_transaction_id AND taken.bundle_id = (t).bundle_id
+                AND taken.environment = (t).environment
+                AND taken.web_order_line_item_id = (t).web_order_line_item_id
+                AND taken.transaction_id <> (t).transaction_id
+        JOIN transactions AS same
+            ON same.transaction_id = taken.transaction_id AND same.bundle_id = taken.bundle_id
+                AND same.environment = taken.environment
+        WHERE same.place = 'black' AND same.original_transaction_id = taken.original_transaction_id
+            AND same.web_order_line_item_id = taken.web_order_line_item_id
+        GROUP BY taken.transaction_id
+    LOOP
+        PERFORM iap.move(
+            known.changes, 'withdrawn', actor, run, at, jsonb_build_object('delivered_as', known.transaction_id),
+            'entitlement');
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.withdraw_granted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) IS 'Takes out of black what a grant delivered under two ids of one period of a subscription, before it was known to be one: that was granted once, and stands under the id that has the period.';
+
 CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -10138,6 +10182,8 @@ REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.withdraw_granted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) FROM PUBLIC;
 

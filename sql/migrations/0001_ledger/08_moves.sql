@@ -188,6 +188,7 @@ BEGIN
                 (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
+        PERFORM iap.withdraw_granted_twice(corrected, actor, run, at);
     END IF;
     -- Under another id the same may have been refunded long ago.
     IF alike IS NOT NULL THEN

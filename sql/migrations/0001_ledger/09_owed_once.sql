@@ -102,6 +102,49 @@ COMMENT ON FUNCTION iap.take_corrected IS
     'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it '
     'was taken for; but where another session is about to deliver the same, and does not end.';
 
+CREATE FUNCTION iap.withdraw_granted_twice(
+    corrected iap.change[], actor text, run bigint, at timestamptz
+) RETURNS void
+-- By the primary keys, as iap.move.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    known record;
+BEGIN
+    FOR known IN
+        SELECT
+            taken.transaction_id,
+            array_agg(ROW(t, iap.excluded(iap.owed_again(t), 'restored', run, at))::iap.change) AS changes
+        FROM unnest(corrected) AS c
+        -- As it is written by now.
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = (c.was).transaction_id AND black.bundle_id = (c.was).bundle_id
+                AND black.environment = (c.was).environment AND black.delivered_by = 'entitlement'
+                AND black.refunded_at IS NULL AND black.web_order_line_item_id IS NOT NULL
+        ) AS granted
+        JOIN delivered_originals AS taken
+            ON taken.original_transaction_id = (t).original_transaction_id AND taken.bundle_id = (t).bundle_id
+                AND taken.environment = (t).environment
+                AND taken.web_order_line_item_id = (t).web_order_line_item_id
+                AND taken.transaction_id <> (t).transaction_id
+        JOIN transactions AS same
+            ON same.transaction_id = taken.transaction_id AND same.bundle_id = taken.bundle_id
+                AND same.environment = taken.environment
+        WHERE same.place = 'black' AND same.original_transaction_id = taken.original_transaction_id
+            AND same.web_order_line_item_id = taken.web_order_line_item_id
+        GROUP BY taken.transaction_id
+    LOOP
+        PERFORM iap.move(
+            known.changes, 'withdrawn', actor, run, at, jsonb_build_object('delivered_as', known.transaction_id),
+            'entitlement');
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.withdraw_granted_twice IS
+    'Takes out of black what a grant delivered under two ids of one period of a subscription, before it was known to '
+    'be one: that was granted once, and stands under the id that has the period.';
+
 CREATE FUNCTION iap.withdraw_restored(
     delivered iap.transactions, actor text, at timestamptz, who text
 ) RETURNS void
