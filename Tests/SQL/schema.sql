@@ -384,7 +384,7 @@ CREATE TABLE iap.moves (
     CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text, 'entitled'::text, 'revoked'::text])))
 );
 
-COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
+COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place, of what finance books, or of the original purchase or period. Rows are added, and never taken away.';
 
 COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
 

@@ -139,8 +139,9 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions (delivered_at)
 CREATE INDEX transactions_refunded_first ON iap.transactions (delivered_at)
     WHERE place = 'black' AND refunded_at < delivered_at;
 
--- Every change of a place, or of what finance books. A row is added in the transaction that changes the ledger, and
--- never changed: only an erasure puts a pseudonym in the place of a user id.
+-- Every change of a place, of what finance books, or of the original purchase or period that something is of. A row is
+-- added in the transaction that changes the ledger, and never changed: only an erasure puts a pseudonym in the place of
+-- a user id.
 CREATE TABLE iap.moves (
     move_id         bigint NOT NULL,
     transaction_id  text COLLATE "C" NOT NULL,
@@ -268,7 +269,8 @@ COMMENT ON COLUMN iap.transactions.refund_told_at IS
     'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person '
     'said so.';
 COMMENT ON TABLE iap.moves IS
-    'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
+    'The log of the ledger: each change of a place, of what finance books, or of the original purchase or period. Rows '
+    'are added, and never taken away.';
 COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
 COMMENT ON COLUMN iap.moves.kind IS
     'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; '
