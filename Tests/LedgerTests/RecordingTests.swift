@@ -156,7 +156,8 @@ import Testing
             defer { session.close() }
             for day in [-9.0, -8, -7] { _ = try await ledger.begin(at: began + day * 86_400, session) }
             // Noon of tomorrow, as nights are told apart by their days.
-            let first = Date(timeIntervalSince1970: (began.timeIntervalSince1970 / 86_400).rounded(.up) * 86_400 + 43_200)
+            let days = (began.timeIntervalSince1970 / 86_400).rounded(.up)
+            let first = Date(timeIntervalSince1970: days * 86_400 + 43_200)
             for (hours, listed) in [(0.0, []), (1, []), (24, []), (25, []), (48, [receipt])] {
                 let now = first + hours * 3600
                 _ = try await ledger.begin(at: now, session)

@@ -369,7 +369,7 @@ SELECT test.entitle(60, 'had1');
 SELECT results_eq(
     $$SELECT test.delivered_of('had1')$$, ARRAY['had1 black', 'had2 excluded restored'], 'nor what was claimed');
 
--- A grant names no environment, and both number their transactions on their own: a tester's delivers nothing of what was
+-- A grant names no environment, and both number their transactions alone: a tester's delivers nothing of what was
 -- paid.
 CREATE FUNCTION test.in_sandbox(transaction_id text, exclusion text DEFAULT NULL) RETURNS text
 LANGUAGE sql AS $$
