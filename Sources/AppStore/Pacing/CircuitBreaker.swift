@@ -135,15 +135,17 @@ public struct CircuitBreaker: Sendable {
     private mutating func answered() {
         suspicion?.answered += 1
         if let suspicion, suspicion.answered >= thresholds.unanswered { self.suspicion = nil }
-        guard case .closed = state else { return close() }
+        if case .closed = state { forgetFailures() } else { close() }
+    }
+
+    private mutating func forgetFailures() {
         unanswered.removeAll(keepingCapacity: true)
         failed.removeAll(keepingCapacity: true)
     }
 
     private mutating func close() {
         state = .closed
-        unanswered.removeAll(keepingCapacity: true)
-        failed.removeAll(keepingCapacity: true)
+        forgetFailures()
         window.removeAll(keepingCapacity: true)
         oldest = 0
         downInWindow = 0

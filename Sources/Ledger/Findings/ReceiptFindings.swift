@@ -73,8 +73,7 @@ extension LedgerSession {
             try await connection.forEachRow(
                 """
                 SELECT
-                    receipt_id, bundle_id, user_id, order_id, transaction_id, device::text AS device, submitted_at,
-                    attempts, \(ReceiptProblem.noTurn.rawValue) AS error_code,
+                    \(Self.receipt), \(ReceiptProblem.noTurn.rawValue) AS error_code,
                     \(try night.decode("reason", as: String.self)) AS error_text
                 FROM receipts
                 WHERE state = 'waiting' AND last_attempt_at IS NULL AND error_code IS NULL
@@ -91,6 +90,11 @@ extension LedgerSession {
     /// In how many nights a receipt may be due in vain before it is listed.
     private static let nightsWithoutTurn: Int64 = 3
 
+    /// What is told of a receipt, whatever its trouble.
+    private static let receipt: SQL = """
+        receipt_id, bundle_id, user_id, order_id, transaction_id, device::text AS device, submitted_at, attempts
+        """
+
     /// How long what can't be mended from here is listed.
     static let listing: TimeInterval = 30 * 24 * 3600
 
@@ -102,9 +106,7 @@ extension LedgerSession {
             try await connection.forEachRow(
                 """
                 \(known)
-                SELECT
-                    receipt_id, bundle_id, user_id, order_id, transaction_id, device::text AS device,
-                    submitted_at, attempts, error_code, error_text
+                SELECT \(Self.receipt), error_code, error_text
                 FROM receipts
                 WHERE error_code IS NOT NULL AND error_code = ANY (\(problems.map(\.rawValue))) AND \(condition)
                 ORDER BY submitted_at DESC, receipt_id
