@@ -131,15 +131,4 @@ extension JWSError {
         default: nil
         }
     }
-
-    /// Whether no setting and no newer program can make it a payload that Apple signed for the app.
-    var isFinal: Bool {
-        switch self {
-        case .tooLarge, .notCompact, .malformedHeader, .malformedPayload, .noSigningDate, .malformedSignature,
-            .wrongSignature, .bundleID, .notSignedByApple:
-            true
-        case .algorithm, .certificateCount, .keyNotP256, .chain, .appAppleID, .environment: false
-        case .nested(_, let error): error.isFinal
-        }
-    }
 }

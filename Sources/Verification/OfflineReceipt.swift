@@ -18,6 +18,9 @@ struct OfflineReceipt: Sendable {
     /// Whether it has none of the forms of Apple's proofs.
     var isOfNoForm = false
 
+    /// Whether what signed it is not known to this program, and may be to a later one.
+    var isOfUnknownSigner = false
+
     /// The customer to whom it leads; nothing vouches for it unless the signature is valid.
     var customer: CustomerID? {
         contents?.transactions.first.map { .transaction($0.transaction.id) } ?? empty?.customer
@@ -31,10 +34,18 @@ struct OfflineReceipt: Sendable {
             return .problem(.unreadableAnswer, "Apple signed it, but \(flaw ?? "it can't be read")")
         }
         guard signature == .valid, let contents else {
-            let problem: ReceiptProblem = signature == .invalid || signature == .untrusted ? .notGenuine : .malformed
-            return .problem(problem, flaw ?? "it can't be read")
+            return .problem(refusal, flaw ?? "it can't be read")
         }
         return empty.map { .problem(.noTransactions, "genuine: \($0.text)") } ?? .verified(contents)
+    }
+
+    /// What is wrong with a proof whose signature does not hold.
+    private var refusal: ReceiptProblem {
+        switch signature {
+        case _ where isOfUnknownSigner: .unknownSigner
+        case .invalid, .untrusted: .notGenuine
+        case .valid, .absent, nil: .malformed
+        }
     }
 }
 
@@ -95,6 +106,7 @@ struct OfflineVerifier: Sendable {
 
     private func proof(_ signature: SignatureStatus, _ answer: VerifiedReceiptAnswer) -> OfflineReceipt {
         var proof = OfflineReceipt(signature: OfflineSignature(signature), flaw: signature.reason)
+        if case .unknownRoot = signature { proof.isOfUnknownSigner = true }
         do {
             proof.contents = try VerifiedReceipt(answer, source: .local, now: now)
         } catch {
@@ -115,6 +127,7 @@ struct OfflineVerifier: Sendable {
         } catch let error as JWSError {
             proof.signature = error.signature
             proof.flaw = "\(error)"
+            proof.isOfUnknownSigner = !error.isFinal
         } catch {
             proof.flaw = "\(error)"
         }
@@ -151,22 +164,8 @@ extension OfflineSignature {
             switch status {
             case .valid: .valid
             case .invalid: .invalid
-            case .untrusted: .untrusted
+            case .untrusted, .unknownRoot: .untrusted
             case .absent: .absent
             }
-    }
-}
-
-extension JWSError {
-    /// The state of the signature that the error implies.
-    fileprivate var signature: OfflineSignature? {
-        switch self {
-        case .wrongSignature, .malformedSignature, .algorithm: .invalid
-        case .chain, .certificateCount, .keyNotP256, .noSigningDate, .notSignedByApple, .environment, .bundleID,
-            .appAppleID:
-            .untrusted
-        case .nested(_, let error): error.signature
-        case .tooLarge, .notCompact, .malformedHeader, .malformedPayload: nil
-        }
     }
 }

@@ -41,6 +41,14 @@ import Testing
         #expect(outcomes.last == .unusable(.noTransactions, detail))
     }
 
+    @Test func givesAnUnknownSignerThirtyNights() {
+        let outcomes = (0..<30).map {
+            Patience.outcome(of: .problem(.unknownSigner, "why"), after: ReceiptTrouble(.unknownSigner, nights: $0))
+        }
+        #expect(outcomes.dropLast().allSatisfy { $0 == .tryAgain(.unknownSigner, "why") })
+        #expect(outcomes.last == .unusable(.unknownSigner, "why"))
+    }
+
     @Test(arguments: [ReceiptProblem.empty, .notGenuine, .accountGone])
     func givesUpAtOnceWhatCanNeverPass(problem: ReceiptProblem) {
         #expect(Patience.outcome(of: .problem(problem, "why"), after: nil) == .unusable(problem, "why"))

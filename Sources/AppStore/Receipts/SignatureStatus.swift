@@ -6,6 +6,8 @@ public enum SignatureStatus: Sendable, Hashable {
     case invalid(String)
     /// The signature is right, but nothing shows that Apple made it.
     case untrusted(String)
+    /// The signature is right, and its certificates end in a root that is none of ours.
+    case unknownRoot(String)
     /// There is no signature.
     case absent
 
@@ -13,7 +15,7 @@ public enum SignatureStatus: Sendable, Hashable {
     public var reason: String? {
         switch self {
         case .valid: nil
-        case .invalid(let reason), .untrusted(let reason): reason
+        case .invalid(let reason), .untrusted(let reason), .unknownRoot(let reason): reason
         case .absent: "nothing is signed"
         }
     }

@@ -102,7 +102,7 @@ extension SignatureStatus {
         switch self {
         case .valid: "valid"
         case .invalid: "invalid"
-        case .untrusted: "untrusted"
+        case .untrusted, .unknownRoot: "untrusted"
         case .absent: "absent"
         }
     }

@@ -6,6 +6,8 @@ public enum Patience {
     public static let nightsWithoutTransactions = 7
     /// A purchase that a receipt was uploaded for and that it does not hold may come with Apple's next answer.
     public static let nightsWithoutNamed = 3
+    /// When Apple signs under a new root, whoever runs an older program must hear of it, and bring in a newer one.
+    public static let nightsOfUnknownSigner = 30
 
     /// What becomes of a receipt with this verdict that met that trouble before; `nil` if it was not tried.
     public static func outcome(of verdict: ReceiptVerdict, after trouble: ReceiptTrouble?) -> ReceiptOutcome? {

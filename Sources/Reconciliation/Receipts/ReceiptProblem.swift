@@ -8,6 +8,8 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     case malformed
     /// Apple did not sign it.
     case notGenuine = "not_genuine"
+    /// It is signed under a root, or in a way, that this program does not know: a forger's, or Apple's next one.
+    case unknownSigner = "unknown_signer"
     /// It is genuine, and holds no purchase.
     case noTransactions = "no_transactions"
     /// Apple has no such account any more.
@@ -35,6 +37,7 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
         switch self {
         case .empty, .tooLarge, .notGenuine, .accountGone: 1
         case .malformed, .contradicted: Patience.nightsOfMalformed
+        case .unknownSigner: Patience.nightsOfUnknownSigner
         case .transactionMissing: Patience.nightsWithoutNamed
         case .noTransactions: Patience.nightsWithoutTransactions
         case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp, .noTurn: nil

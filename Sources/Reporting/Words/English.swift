@@ -63,6 +63,7 @@ struct English: Wording {
         case .tooLarge: "The upload was too large to be a receipt, and was not kept."
         case .malformed: "Apple could not read it."
         case .notGenuine: "Apple says it is not genuine."
+        case .unknownSigner: "It is signed, and by nobody whom this program knows as Apple."
         case .noTransactions: "It is genuine, but holds no purchase."
         case .transactionMissing: "It is genuine, but does not hold the purchase that it was uploaded for."
         case .accountGone: "The customer's account at Apple is gone."
@@ -81,6 +82,8 @@ struct English: Wording {
         case .empty, .tooLarge, .malformed, .noTransactions, .transactionMissing:
             "Ask the user to open the app and refresh the receipt."
         case .notGenuine, .contradicted: "Look out for fraud; ask the user for Apple's invoice."
+        case .unknownSigner:
+            "Look out for fraud. If many have it at once, Apple may have a new root: update iap-reconcile."
         case .accountGone: "Nothing can be verified any more; ask the user for Apple's invoice."
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "Wait: it is tried again each night."
         case .needsConfiguration: "Run “iap-reconcile doctor”."

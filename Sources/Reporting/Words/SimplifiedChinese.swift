@@ -65,6 +65,7 @@ struct SimplifiedChinese: Wording {
         case .tooLarge: "上传内容过大，不可能是票据，未予保存。"
         case .malformed: "Apple 无法读取。"
         case .notGenuine: "Apple 判定票据不是真的。"
+        case .unknownSigner: "它有签名，但本程序不认识签名者，无法认定是 Apple。"
         case .noTransactions: "票据是真的，但没有任何购买。"
         case .transactionMissing: "票据是真的，但没有上传时所指的那笔购买。"
         case .accountGone: "该顾客的 Apple 账户已不存在。"
@@ -82,6 +83,7 @@ struct SimplifiedChinese: Wording {
         switch problem {
         case .empty, .tooLarge, .malformed, .noTransactions, .transactionMissing: "请用户打开应用并刷新票据。"
         case .notGenuine, .contradicted: "留意欺诈；请用户提供 Apple 的收据邮件。"
+        case .unknownSigner: "留意欺诈。若许多票据同时如此，Apple 可能换了根证书：请更新 iap-reconcile。"
         case .accountGone: "已无法再验证；请用户提供 Apple 的收据邮件。"
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "等待：每晚会自动重试。"
         case .needsConfiguration: "运行 “iap-reconcile doctor”。"

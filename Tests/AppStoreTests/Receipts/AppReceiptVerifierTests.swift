@@ -24,7 +24,7 @@ import Testing
 
     @Test func isUntrustedWithoutItsRoot() async throws {
         let checked = try AppReceiptVerifier().check(try await SharedAuthority.receipt())
-        #expect(checked.signature == .untrusted("the chain ends in “Test root”, which is none of the trusted roots"))
+        #expect(checked.signature == .unknownRoot("the chain ends in “Test root”, which is none of the trusted roots"))
         #expect(try checked.contents.get().bundleID == "com.example.app")
     }
 

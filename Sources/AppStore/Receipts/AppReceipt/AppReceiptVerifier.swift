@@ -50,6 +50,7 @@ public struct AppReceiptVerifier: Sendable {
                 _ = try chains.verify(leaf: signer, intermediates: certificates, at: date)
                 return .valid
             } catch {
+                if case .untrustedRoot = error { return .unknownRoot("\(error)") }
                 return .untrusted("\(error)")
             }
         }
