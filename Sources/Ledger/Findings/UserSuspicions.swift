@@ -40,7 +40,7 @@ extension LedgerSession {
                 FROM \(stored: .sightings)
                 WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
                     AND sightings.environment = black.environment AND sightings.user_id IS NOT NULL
-                    AND black.delivered_by = 'claim'
+                    AND (in_receipt OR is_named) AND black.delivered_by = 'claim'
                 ORDER BY is_named DESC, uploaded_at, receipt_id
                 LIMIT 1
             ) AS first_upload ON true
@@ -66,9 +66,14 @@ extension LedgerSession {
         SELECT transaction_id, bundle_id, environment
         FROM \(stored: .black)
         JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
-        WHERE delivered_at >= \(since) AND sightings.user_id <> black.user_id
-            AND (delivered_by = 'claim'
-                OR (delivered_by = 'entitlement' AND is_named AND sightings.order_id IS NOT NULL))
+        WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND sightings.user_id <> black.user_id
+        UNION
+        -- Whose the upload is does not matter: its order is another's.
+        SELECT transaction_id, black.bundle_id, black.environment
+        FROM \(stored: .black)
+        JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
+        JOIN iap.orders ON orders.bundle_id = black.bundle_id AND orders.order_id = sightings.order_id
+        WHERE delivered_at >= \(since) AND delivered_by = 'entitlement' AND is_named AND orders.user_id <> black.user_id
         UNION
         SELECT t.transaction_id, bundle_id, t.environment
         FROM \(stored: .transactions) AS t
