@@ -174,6 +174,7 @@ GRANT SELECT ON
     iap.account_tokens, iap.redeliveries
     TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.is_of_original, iap.is_given_up TO iap_support;
+GRANT SELECT (transaction_id, bundle_id, environment, tries, taken_at, ordered_at) ON iap.redeliveries TO iap_import;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,

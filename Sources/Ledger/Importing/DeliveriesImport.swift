@@ -41,23 +41,32 @@ struct DeliveriesImport {
                 AND other.bundle_id <> incoming.bundle_id AND other.place <> 'excluded')
         """
 
-    /// Lines that say it was delivered to another user than black does, or in another app.
+    /// Lines that say it was delivered to another user than black does, or in another app, or before the app's server
+    /// was asked to deliver it, and did.
     private func contradicted() async throws -> [Int: Contradiction] {
         let rows = try await connection.query(
             """
-            SELECT line, false AS is_of_another_app
+            SELECT line, 'other_user' AS contradiction
             FROM incoming
             JOIN black USING (transaction_id, bundle_id, environment)
             WHERE incoming.user_id <> black.user_id
             UNION ALL
-            SELECT line, true
+            SELECT line, 'other_app'
             FROM incoming
             WHERE \(Self.isOfAnotherApp)
+            UNION ALL
+            SELECT line, 'redelivered'
+            FROM incoming
+            JOIN black USING (transaction_id, bundle_id, environment)
+            JOIN redeliveries USING (transaction_id, bundle_id, environment)
+            WHERE black.delivered_by IN ('claim', 'entitlement') AND black.delivered_at >= redeliveries.taken_at
+                -- What a server took before and credited without a claim is the redelivery's own. A minute is more than
+                -- the clocks of two servers differ by.
+                AND incoming.delivered_at
+                    < CASE tries WHEN 1 THEN taken_at ELSE ordered_at END - interval '1 minute'
             """)
         return Dictionary(
-            try rows.map { row in
-                let isOfAnotherApp = try row.decode("is_of_another_app", as: Bool.self)
-                return (try row.decode("line", as: Int.self), isOfAnotherApp ? .otherApp : .otherUser)
-            }, uniquingKeysWith: { first, _ in first })
+            try rows.map { (try $0.decode("line", as: Int.self), try $0.word("contradiction")) },
+            uniquingKeysWith: { first, _ in first })
     }
 }

@@ -20,8 +20,12 @@ public struct ImportLine: Sendable {
 }
 
 /// What the ledger says against a line.
-public enum Contradiction: Sendable, Hashable {
-    case otherUser, otherOrder, otherApp
+public enum Contradiction: String, Sendable, Hashable {
+    case otherUser = "other_user"
+    case otherOrder = "other_order"
+    case otherApp = "other_app"
+    /// Delivered by the company's own path, and again by a redelivery, of which that path's row tells too late.
+    case redelivered
 
     /// In a sentence.
     public var text: String {
@@ -29,6 +33,7 @@ public enum Contradiction: Sendable, Hashable {
         case .otherUser: "this transaction was delivered to another user already"
         case .otherOrder: "this order is registered already, with another user, product or quantity"
         case .otherApp: "the ledger knows this transaction as one of another app's"
+        case .redelivered: "it was delivered before a redelivery was taken and claimed: the user may have it twice"
         }
     }
 }

@@ -143,6 +143,36 @@ import Verification
         }
     }
 
+    /// Between a pull and a redelivery the company's own path may deliver: nothing can keep the server from doing it
+    /// again but a look into its own table, and the next pull tells of it.
+    @Test func whatTheShopDeliveredBeforeItsRedeliveryIsListed() async throws {
+        try await withShop { play, shop in
+            var play = play
+            play.settings.apps[0].app.redelivery = .high
+            let (twice, once) = (play.buy("2000000000000001"), play.buy("2000000000000002", account: "bo"))
+            try await shop.upload(play.receipt([twice]), for: twice, at: play.began)
+            try await shop.upload(play.receipt([once], account: "bo"), by: "bo", for: once, at: play.began)
+            try await shop.credit(play.buy("2000000000000003"), at: play.began - 7200)
+            _ = try await play.night()
+            _ = try await play.night(2)
+            #expect(try await play.count("iap.redeliveries") == 2)
+
+            try await shop.credit(twice, at: play.began - 3600)
+            let taken = try await play.server(
+                "SELECT count(*) AS answer FROM iap.take_redeliveries(\(Play.bundleID), 100)")
+            #expect(try taken.decode("answer", as: Int64.self) == 2)
+            #expect(try await play.claim(twice) == "delivered")
+            #expect(try await play.claim(once, for: "bo") == "delivered")
+            try await shop.credit(once, to: "bo", at: play.began + 3600)
+
+            let source = try await play.night(3).report.sources[3]
+            #expect(source.refusedRows.map(\.id) == [twice.id])
+            #expect(source.refusedRows.first?.text.hasSuffix("the user may have it twice") == true)
+            #expect(source.problem == nil && source.refused == 1)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     /// A replica that stands still tells of no delivery, as an outage does: what it keeps back must not be delivered again.
     @Test func nothingIsRedeliveredWhileASourceMayStandStill() async throws {
         try await withShop { play, shop in
