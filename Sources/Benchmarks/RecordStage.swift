@@ -227,7 +227,7 @@ private struct Merge {
 
     private static let enter = """
         INSERT INTO iap.transactions
-        SELECT new.*, audit.seal(ROW(new.*, NULL, NULL, NULL, NULL)::iap.transactions)
+        SELECT new.*, audit.seal(ROW(new.*, NULL, NULL, NULL, NULL, NULL, false)::iap.transactions)
         FROM (
             SELECT
                 transaction_id, heard.bundle_id, environment, 'white'::text, original_transaction_id,

@@ -75,6 +75,28 @@ SELECT test.hear(test.heard(
     revocation_type => 'FAMILY_REVOKE'));
 SELECT is_empty(
     $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = '15'$$, 'no money goes back when sharing ends');
+SELECT results_eq(
+    $$
+    SELECT place, price_source, amount, is_sold
+    FROM finance.purchases
+    JOIN iap.counted USING (transaction_id, bundle_id, product_id, place, amount)
+    WHERE transaction_id = '15'
+    $$,
+    $$VALUES ('black', 'shared', 0.000, false)$$, 'nobody paid for what was delivered');
+SELECT results_eq(
+    $$
+    SELECT kind, from_place, to_place, from_booked_as, from_milliunits, to_booked_as, to_milliunits
+    FROM iap.moves
+    WHERE transaction_id = '15'
+    ORDER BY move_id DESC
+    LIMIT 1
+    $$,
+    $$VALUES ('corrected', 'black', 'black', 'list', 4990::bigint, 'shared', 0::bigint)$$,
+    'and what was booked for it is taken back');
+-- A word that knows of no sharing takes nothing back, and neither does an import.
+SELECT test.hear(test.heard('15', 'server_api', 'full', price_milliunits => 12990));
+SELECT is(
+    (SELECT booked_as FROM iap.transactions WHERE transaction_id = '15'), 'shared', 'by whatever word comes next');
 
 -- Prices of the list that come later change no history, also where the quantity is told later.
 SELECT test.admit('16'), test.admit('17');

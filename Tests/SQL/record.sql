@@ -23,7 +23,7 @@ SELECT results_eq(
     $$VALUES
         ('n1' COLLATE "C", 'white', NULL, 'verify_receipt'::iap.source, 'consumable', 1980::bigint, 1::bigint, 1),
         ('n2', 'white', NULL, 'verify_receipt', 'consumable', 990, 1, 1),
-        ('n3', 'excluded', 'family_shared', 'verify_receipt', 'consumable', 990, 1, 1)$$, 'and enters the ledger');
+        ('n3', 'excluded', 'family_shared', 'verify_receipt', 'consumable', 0, 1, 1)$$, 'and enters the ledger');
 SELECT results_eq(
     $$SELECT transaction_id, bucket::integer, receipt_id, user_id, is_named, first_run_id
     FROM iap.sightings ORDER BY 1$$,
@@ -52,7 +52,7 @@ SELECT is((SELECT count(*) FROM iap.moves), 1::bigint, 'nothing of that is a mov
 
 -- What nobody can have paid.
 SELECT results_eq(
-    $$SELECT (iap.amount_of(NULL, NULL, false, quantity, 500000000000000, 'USD')).*
+    $$SELECT (iap.amount_of(NULL, NULL, false, quantity, 500000000000000, 'USD', false)).*
     FROM unnest('{2,3}'::integer[]) AS quantity$$,
     $$VALUES (1000000000000000, 'USD', 'list'), (NULL, 'USD', 'unknown')$$, 'no list price comes to more');
 

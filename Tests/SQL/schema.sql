@@ -75,6 +75,7 @@ CREATE TABLE iap.transactions (
     revocation_percentage integer,
     app_transaction_id text,
     refund_told_at timestamp with time zone,
+    is_family_shared boolean DEFAULT false NOT NULL,
     CONSTRAINT black_is_delivered CHECK ((((place = 'black'::text) = (delivered_at IS NOT NULL)) AND ((place = 'black'::text) = (delivered_by IS NOT NULL)))),
     CONSTRAINT claim_has_user CHECK (((delivered_by <> 'claim'::text) OR (user_id IS NOT NULL))),
     CONSTRAINT confirmed_at_some_time CHECK (((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))),
@@ -89,7 +90,7 @@ CREATE TABLE iap.transactions (
     CONSTRAINT refunded_has_time CHECK (((reason <> 'refunded'::text) OR (refunded_at IS NOT NULL))),
     CONSTRAINT revocation_has_refund CHECK (((refunded_at IS NOT NULL) OR ((revocation_type IS NULL) AND (revocation_percentage IS NULL) AND (refund_told_at IS NULL)))),
     CONSTRAINT run_or_person CHECK (((place <> 'excluded'::text) OR (excluded_run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text])))),
-    CONSTRAINT transactions_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
+    CONSTRAINT transactions_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'shared'::text, 'unknown'::text]))),
     CONSTRAINT transactions_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT transactions_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text, 'import'::text, 'entitlement'::text]))),
     CONSTRAINT transactions_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
@@ -115,7 +116,7 @@ COMMENT ON COLUMN iap.transactions.source IS 'Who vouches for what is said of it
 
 COMMENT ON COLUMN iap.transactions.booked_milliunits IS 'What finance counts it as: the price that Apple told, else the list price when it entered.';
 
-COMMENT ON COLUMN iap.transactions.booked_as IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN iap.transactions.booked_as IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: nothing, for another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN iap.transactions.entry_id IS 'Its number in the trail.';
 
@@ -134,6 +135,8 @@ COMMENT ON COLUMN iap.transactions.revocation_percentage IS 'The share that went
 COMMENT ON COLUMN iap.transactions.app_transaction_id IS 'Apple''s word for the customer''s account in this app: one history has been seen with two, so it is no proof.';
 
 COMMENT ON COLUMN iap.transactions.refund_told_at IS 'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person said so.';
+
+COMMENT ON COLUMN iap.transactions.is_family_shared IS 'Whether Apple says that the customer has it by Family Sharing: another paid, and that purchase is another row.';
 
 CREATE TYPE iap.change AS (
 	was iap.transactions,
@@ -527,7 +530,7 @@ CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id, t.expires_at, t.refund_reason,
             t.revocation_type, t.app_transaction_id, t.web_order_line_item_id, t.original_purchased_at,
-            t.refund_told_at),
+            t.refund_told_at, t.is_family_shared),
         -- In this place it leaves the seals of what is not refunded in part as they were.
         coalesce(t.revocation_percentage + 1, 0))
 $$;
@@ -1059,10 +1062,11 @@ $_$;
 
 COMMENT ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) IS 'Takes a purchase of which no receipt came into the ledger, by what Apple signed, for the user of whom the support desk says that it is theirs. Gives white or already_white, where it can then be resolved and is never delivered again, or already_delivered, excluded or refunded, where nothing is owed.';
 
-CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) RETURNS iap.amount
+CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text, is_family_shared boolean) RETURNS iap.amount
     LANGUAGE sql IMMUTABLE
     AS $_$
     SELECT CASE
+        WHEN $7 THEN ROW(0, coalesce($2, $6), 'shared')::iap.amount
         WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
         WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
         WHEN $5 IS NULL OR $4 < 1 OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
@@ -1070,7 +1074,7 @@ CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial b
     END
 $_$;
 
-COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
+COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text, is_family_shared boolean) IS 'What finance counts a purchase as: nothing where another of the family paid; what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
 
 CREATE FUNCTION iap.analyze_grown() RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1708,8 +1712,11 @@ BEGIN
         t.price_milliunits := v.price_milliunits;
         t.currency := v.currency;
     END IF;
-    IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity)
-        IS DISTINCT FROM (was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity)
+    -- Neither an app's server nor an import says so.
+    t.is_family_shared := t.is_family_shared OR coalesce(v.exclusion = 'family_shared', false);
+    IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity, t.is_family_shared)
+        IS DISTINCT FROM (
+            was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity, was.is_family_shared)
     THEN
         t := iap.rebooked(t, was);
     END IF;
@@ -2176,7 +2183,7 @@ BEGIN
         verified_at, booked_milliunits, booked_currency, booked_as, entry_id, first_seen_at, first_run_id,
         admitted_user_id, admitted_receipt_id, nights_confirmed, last_confirmed_at, user_id, order_id, delivered_by,
         delivered_at, reason, excluded_at, excluded_run_id, revocation_type, revocation_percentage, app_transaction_id,
-        refund_told_at, seal)
+        refund_told_at, is_family_shared, seal)
     SELECT
         new.transaction_id, new.bundle_id, new.environment, new.place, new.original_transaction_id, new.product_id,
         new.product_type, new.quantity, new.purchased_at, new.original_purchased_at, new.expires_at, new.is_trial,
@@ -2186,7 +2193,7 @@ BEGIN
         new.admitted_user_id, new.admitted_receipt_id, new.nights_confirmed, new.last_confirmed_at, new.user_id,
         new.order_id, new.delivered_by, new.delivered_at, new.reason, new.excluded_at, new.excluded_run_id,
         new.revocation_type, new.revocation_percentage, new.app_transaction_id, new.refund_told_at,
-        audit.seal(ROW(new.*)::iap.transactions)
+        new.is_family_shared, audit.seal(ROW(new.*)::iap.transactions)
     FROM (
         -- In the order of the table's columns, for its seal.
         SELECT
@@ -2218,13 +2225,15 @@ BEGIN
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_type END AS revocation_type,
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_percentage END AS revocation_percentage,
             v.app_transaction_id,
-            CASE WHEN v.refunded_at IS NOT NULL THEN coalesce(v.made_at, v.verified_at) END AS refund_told_at
+            CASE WHEN v.refunded_at IS NOT NULL THEN coalesce(v.made_at, v.verified_at) END AS refund_told_at,
+            shared.is_family_shared
         FROM unnest(purchases) AS v
         LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
+        CROSS JOIN LATERAL (SELECT coalesce(v.exclusion = 'family_shared', false) AS is_family_shared) AS shared
         CROSS JOIN LATERAL (
             SELECT iap.amount_of(
                 v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
-                listed.currency) AS amount
+                listed.currency, shared.is_family_shared) AS amount
         ) AS booked
         ORDER BY v.transaction_id, v.bundle_id, v.environment
     ) AS new;
@@ -3439,6 +3448,7 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
         OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
+        OR (v.exclusion = 'family_shared' AND NOT t.is_family_shared)
         OR (
             v.revocation_type IS NOT NULL
             AND (t.revocation_type, t.revocation_percentage)
@@ -3873,7 +3883,7 @@ BEGIN
         refund_run_id = n.refund_run_id, refund_told_at = n.refund_told_at,
         refund_reversed_at = n.refund_reversed_at,
         revocation_type = n.revocation_type, revocation_percentage = n.revocation_percentage,
-        app_transaction_id = n.app_transaction_id, source = n.source,
+        app_transaction_id = n.app_transaction_id, is_family_shared = n.is_family_shared, source = n.source,
         verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
         booked_as = n.booked_as, admitted_user_id = n.admitted_user_id,
         admitted_receipt_id = n.admitted_receipt_id, nights_confirmed = n.nights_confirmed,
@@ -5004,7 +5014,8 @@ BEGIN
         listed.price := was.booked_milliunits / was.quantity;
         listed.currency := was.booked_currency;
     END IF;
-    amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+    amount := iap.amount_of(
+        t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency, t.is_family_shared);
     t.booked_milliunits := amount.milliunits;
     t.booked_currency := amount.currency;
     t.booked_as := amount.booked_as;
@@ -7828,7 +7839,8 @@ CREATE VIEW iap.unproved AS
     t.revocation_type,
     t.revocation_percentage,
     t.app_transaction_id,
-    t.refund_told_at
+    t.refund_told_at,
+    t.is_family_shared
    FROM (( SELECT delivery_checks.finding,
             delivery_checks.checked_at AS found_at,
             delivery_checks.transaction_id,
@@ -7920,7 +7932,7 @@ COMMENT ON COLUMN finance.delivered_unproved.units IS 'The quantity, or the sum 
 
 COMMENT ON COLUMN finance.delivered_unproved.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.delivered_unproved.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.delivered_unproved.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.delivered_unproved.amount IS 'What was delivered is worth, as the books have it.';
 
@@ -7957,7 +7969,7 @@ COMMENT ON COLUMN finance.deliveries.product_name IS 'Its name; NULL if the prod
 
 COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there; entitlement: the app''s server had granted it.';
 
@@ -8031,7 +8043,7 @@ COMMENT ON COLUMN finance.journal.product_id IS 'The product.';
 
 COMMENT ON COLUMN finance.journal.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.journal.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.journal.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.journal.detail IS 'delivered: claim, resolved, import or entitlement; excluded: the reason; refunded: reversed where Apple took the refund back; else NULL.';
 
@@ -8142,7 +8154,7 @@ COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity, or the sum of qu
 
 COMMENT ON COLUMN finance.misdeliveries.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.misdeliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.misdeliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.misdeliveries.amount IS 'In units of the currency; NULL where no price is known.';
 
@@ -8171,6 +8183,7 @@ CASE
     ELSE ((price_milliunits = 0) OR (currency IS NOT NULL))
 END),
     CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
+    CONSTRAINT sales_app_sku_check CHECK ((octet_length(app_sku) <= 1000)),
     CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
     CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
@@ -8224,55 +8237,111 @@ COMMENT ON COLUMN finance.proceeds.amount IS 'The developer''s part of all the u
 
 CREATE VIEW iap.purchases AS
  WITH told AS NOT MATERIALIZED (
-         SELECT transactions.transaction_id,
-            transactions.bundle_id,
-            transactions.environment,
-            transactions.original_transaction_id,
-            transactions.product_id,
-            transactions.product_type,
-            transactions.quantity,
-            transactions.booked_milliunits,
-            transactions.booked_currency,
-            transactions.place,
-            transactions.reason,
-            transactions.delivered_by,
-            transactions.storefront,
-            transactions.purchased_at,
-            transactions.refunded_at,
-            transactions.refund_run_id,
-            transactions.entry_id,
-            transactions.first_seen_at,
-            transactions.found_bundle_id,
-            transactions.source,
-            transactions.purchased_at AS sold_at,
+         SELECT t.transaction_id,
+            t.bundle_id,
+            t.environment,
+            t.place,
+            t.original_transaction_id,
+            t.product_id,
+            t.product_type,
+            t.quantity,
+            t.purchased_at,
+            t.original_purchased_at,
+            t.expires_at,
+            t.is_trial,
+            t.web_order_line_item_id,
+            t.app_account_token,
+            t.price_milliunits,
+            t.currency,
+            t.storefront,
+            t.found_bundle_id,
+            t.refunded_at,
+            t.refund_reason,
+            t.refund_run_id,
+            t.refund_reversed_at,
+            t.source,
+            t.verified_at,
+            t.booked_milliunits,
+            t.booked_currency,
+            t.booked_as,
+            t.entry_id,
+            t.first_seen_at,
+            t.first_run_id,
+            t.admitted_user_id,
+            t.admitted_receipt_id,
+            t.nights_confirmed,
+            t.last_confirmed_at,
+            t.user_id,
+            t.order_id,
+            t.delivered_by,
+            t.delivered_at,
+            t.reason,
+            t.excluded_at,
+            t.excluded_run_id,
+            t.move_id,
+            t.seal,
+            t.revocation_type,
+            t.revocation_percentage,
+            t.app_transaction_id,
+            t.refund_told_at,
+            t.is_family_shared,
+            t.purchased_at AS sold_at,
             false AS is_restored
-           FROM iap.transactions
-          WHERE (NOT ((transactions.original_transaction_id <> transactions.transaction_id) AND (transactions.original_purchased_at IS NOT NULL) AND (transactions.expires_at IS NULL) AND (transactions.product_type IS DISTINCT FROM 'auto_renewable'::text)))
+           FROM iap.transactions t
+          WHERE (NOT ((t.original_transaction_id <> t.transaction_id) AND (t.original_purchased_at IS NOT NULL) AND (t.expires_at IS NULL) AND (t.product_type IS DISTINCT FROM 'auto_renewable'::text)))
         UNION ALL
-         SELECT transactions.transaction_id,
-            transactions.bundle_id,
-            transactions.environment,
-            transactions.original_transaction_id,
-            transactions.product_id,
-            transactions.product_type,
-            transactions.quantity,
-            transactions.booked_milliunits,
-            transactions.booked_currency,
-            transactions.place,
-            transactions.reason,
-            transactions.delivered_by,
-            transactions.storefront,
-            transactions.purchased_at,
-            transactions.refunded_at,
-            transactions.refund_run_id,
-            transactions.entry_id,
-            transactions.first_seen_at,
-            transactions.found_bundle_id,
-            transactions.source,
-            transactions.original_purchased_at,
+         SELECT t.transaction_id,
+            t.bundle_id,
+            t.environment,
+            t.place,
+            t.original_transaction_id,
+            t.product_id,
+            t.product_type,
+            t.quantity,
+            t.purchased_at,
+            t.original_purchased_at,
+            t.expires_at,
+            t.is_trial,
+            t.web_order_line_item_id,
+            t.app_account_token,
+            t.price_milliunits,
+            t.currency,
+            t.storefront,
+            t.found_bundle_id,
+            t.refunded_at,
+            t.refund_reason,
+            t.refund_run_id,
+            t.refund_reversed_at,
+            t.source,
+            t.verified_at,
+            t.booked_milliunits,
+            t.booked_currency,
+            t.booked_as,
+            t.entry_id,
+            t.first_seen_at,
+            t.first_run_id,
+            t.admitted_user_id,
+            t.admitted_receipt_id,
+            t.nights_confirmed,
+            t.last_confirmed_at,
+            t.user_id,
+            t.order_id,
+            t.delivered_by,
+            t.delivered_at,
+            t.reason,
+            t.excluded_at,
+            t.excluded_run_id,
+            t.move_id,
+            t.seal,
+            t.revocation_type,
+            t.revocation_percentage,
+            t.app_transaction_id,
+            t.refund_told_at,
+            t.is_family_shared,
+            t.original_purchased_at,
             true
-           FROM iap.transactions
-          WHERE ((transactions.original_transaction_id <> transactions.transaction_id) AND (transactions.original_purchased_at IS NOT NULL) AND (transactions.expires_at IS NULL) AND (transactions.product_type IS DISTINCT FROM 'auto_renewable'::text))
+           FROM iap.transactions t
+          WHERE ((t.original_transaction_id <> t.transaction_id) AND (t.original_purchased_at IS NOT NULL) AND (t.expires_at IS NULL) AND (t.product_type IS DISTINCT FROM 'auto_renewable'::text))
         )
  SELECT told.transaction_id,
     told.bundle_id,
@@ -8289,7 +8358,7 @@ CREATE VIEW iap.purchases AS
     told.refunded_at,
     told.entry_id,
     told.first_seen_at,
-    ((COALESCE(told.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND (COALESCE(told.found_bundle_id, told.bundle_id) = told.bundle_id) AND
+    ((NOT told.is_family_shared) AND (COALESCE(told.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'invalid_quantity'::text])) AND (COALESCE(told.found_bundle_id, told.bundle_id) = told.bundle_id) AND
         CASE
             WHEN (iap.type_by(told.product_type, told.source, products.type) = 'non_consumable'::text) THEN ((told.transaction_id = told.original_transaction_id) OR (told.is_restored AND (NOT (EXISTS ( SELECT
                FROM iap.transactions kin
@@ -8455,7 +8524,7 @@ COMMENT ON COLUMN finance.refunds.refunded IS 'before delivery, or after deliver
 
 COMMENT ON COLUMN finance.refunds.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.refunds.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.refunds.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.refunds.transactions IS 'How many purchases.';
 
@@ -8505,7 +8574,7 @@ COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity, or the 
 
 COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'What went back; of a refund in part, that part.';
 
@@ -8559,7 +8628,7 @@ COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity, or the
 
 COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'What went back; of a refund in part, that part.';
 
@@ -8778,7 +8847,7 @@ COMMENT ON COLUMN finance.unclaimed_liability.product_name IS 'Its name; NULL if
 
 COMMENT ON COLUMN finance.unclaimed_liability.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.unclaimed_liability.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.unclaimed_liability.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.unclaimed_liability.age_days IS 'Whole days from the day of purchase to today.';
 
@@ -9809,7 +9878,7 @@ REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_i
 
 REVOKE ALL ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text, is_family_shared boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.analyze_grown() FROM PUBLIC;
 

@@ -17,6 +17,8 @@ struct SalesLineParser {
     private let header: SalesHeader
     /// The most bytes of the account's name.
     private static let longestDeveloper = 1000
+    /// The most bytes of an app's SKU, of which Apple takes a hundred: an index has to hold it.
+    private static let longestAppSKU = 1000
     /// The most units of one product in one country on one day at one price: the sums of such lines, for a month and
     /// all products, still fit the tables.
     private static let mostUnits: Int64 = 1_000_000_000
@@ -74,8 +76,12 @@ struct SalesLineParser {
         let price = try fields.money(.customerPrice, .customerCurrency, units: units)
         let isPriced = try !fields.text(.customerPrice).isEmpty
         let proceeds = try fields.money(.proceeds, .proceedsCurrency, units: units)
+        let appSKU = try fields.text(.parentIdentifier)
+        guard appSKU.utf8.count <= Self.longestAppSKU else {
+            throw LineProblem(.badValue, "Parent Identifier has more than \(Self.longestAppSKU) bytes")
+        }
         return SalesLine(
-            day: day, developer: developer, appSKU: try fields.text(.parentIdentifier), productID: productID,
+            day: day, developer: developer, appSKU: appSKU, productID: productID,
             type: type, storefront: storefront, units: units,
             price: price, isFree: price == nil && isPriced, proceeds: proceeds)
     }

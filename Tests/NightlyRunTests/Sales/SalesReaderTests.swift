@@ -131,6 +131,10 @@ import Testing
                 ["Product Type Identifier": "IAZ"], .badValue,
                 "Product Type Identifier is none of Apple's for in-app purchases"
             ),
+            (
+                ["Parent Identifier": String(repeating: "x", count: 1001)], .badValue,
+                "Parent Identifier has more than 1000 bytes"
+            ),
             (["SKU": "a\0b"], .notText, "SKU is not UTF-8, or holds a NUL"),
             (["Title": "one\ttwo"], .malformed, "the line has 15 fields and the header 14"),
             (

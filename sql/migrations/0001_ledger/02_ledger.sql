@@ -37,7 +37,7 @@ CREATE TABLE iap.transactions (
     -- What finance counts it as: fixed when it enters, and changed only when Apple tells what was not known.
     booked_milliunits       bigint,
     booked_currency         text,
-    booked_as               text NOT NULL CHECK (booked_as IN ('apple', 'list', 'trial', 'unknown')),
+    booked_as               text NOT NULL CHECK (booked_as IN ('apple', 'list', 'trial', 'shared', 'unknown')),
 
     -- How it entered, and for whom the app's own server admitted it, by which receipt.
     entry_id                bigint NOT NULL,
@@ -72,6 +72,8 @@ CREATE TABLE iap.transactions (
     revocation_percentage   integer CHECK (revocation_percentage BETWEEN 0 AND 100000),
     app_transaction_id      text,
     refund_told_at          timestamptz,
+    -- Also of what was delivered before Apple told.
+    is_family_shared        boolean NOT NULL DEFAULT false,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT ids_are_apples CHECK (
         octet_length(transaction_id) BETWEEN 1 AND 64 AND octet_length(original_transaction_id) BETWEEN 1 AND 64
@@ -250,7 +252,8 @@ COMMENT ON COLUMN iap.transactions.source IS 'Who vouches for what is said of it
 COMMENT ON COLUMN iap.transactions.booked_milliunits IS
     'What finance counts it as: the price that Apple told, else the list price when it entered.';
 COMMENT ON COLUMN iap.transactions.booked_as IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+    'apple: as paid; list: the list price times the quantity; trial: free; shared: nothing, for another of the family '
+    'paid; unknown: no price is known.';
 COMMENT ON COLUMN iap.transactions.entry_id IS 'Its number in the trail.';
 COMMENT ON COLUMN iap.transactions.first_run_id IS
     'The run that brought it in; NULL where the app''s own server admitted it, or an import took it over.';
@@ -268,6 +271,8 @@ COMMENT ON COLUMN iap.transactions.app_transaction_id IS
 COMMENT ON COLUMN iap.transactions.refund_told_at IS
     'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person '
     'said so.';
+COMMENT ON COLUMN iap.transactions.is_family_shared IS
+    'Whether Apple says that the customer has it by Family Sharing: another paid, and that purchase is another row.';
 COMMENT ON TABLE iap.moves IS
     'The log of the ledger: each change of a place, of what finance books, or of the original purchase or period. Rows '
     'are added, and never taken away.';

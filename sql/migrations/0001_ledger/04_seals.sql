@@ -22,7 +22,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id, t.expires_at, t.refund_reason,
             t.revocation_type, t.app_transaction_id, t.web_order_line_item_id, t.original_purchased_at,
-            t.refund_told_at),
+            t.refund_told_at, t.is_family_shared),
         -- In this place it leaves the seals of what is not refunded in part as they were.
         coalesce(t.revocation_percentage + 1, 0))
 $$;

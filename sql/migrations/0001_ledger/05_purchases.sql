@@ -75,10 +75,11 @@ CREATE TYPE iap.amount AS (milliunits bigint, currency text, booked_as text);
 
 CREATE FUNCTION iap.amount_of(
     price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint,
-    list_currency text
+    list_currency text, is_family_shared boolean
 ) RETURNS iap.amount
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
+        WHEN $7 THEN ROW(0, coalesce($2, $6), 'shared')::iap.amount
         WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
         WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
         WHEN $5 IS NULL OR $4 < 1 OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
@@ -86,8 +87,8 @@ LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 COMMENT ON FUNCTION iap.amount_of IS
-    'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times '
-    'the quantity, unless nobody can have bought or paid that much.';
+    'What finance counts a purchase as: nothing where another of the family paid; what Apple says was paid; nothing '
+    'for a free trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
 
 CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigint
 LANGUAGE sql IMMUTABLE

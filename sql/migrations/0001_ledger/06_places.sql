@@ -21,7 +21,7 @@ BEGIN
         verified_at, booked_milliunits, booked_currency, booked_as, entry_id, first_seen_at, first_run_id,
         admitted_user_id, admitted_receipt_id, nights_confirmed, last_confirmed_at, user_id, order_id, delivered_by,
         delivered_at, reason, excluded_at, excluded_run_id, revocation_type, revocation_percentage, app_transaction_id,
-        refund_told_at, seal)
+        refund_told_at, is_family_shared, seal)
     SELECT
         new.transaction_id, new.bundle_id, new.environment, new.place, new.original_transaction_id, new.product_id,
         new.product_type, new.quantity, new.purchased_at, new.original_purchased_at, new.expires_at, new.is_trial,
@@ -31,7 +31,7 @@ BEGIN
         new.admitted_user_id, new.admitted_receipt_id, new.nights_confirmed, new.last_confirmed_at, new.user_id,
         new.order_id, new.delivered_by, new.delivered_at, new.reason, new.excluded_at, new.excluded_run_id,
         new.revocation_type, new.revocation_percentage, new.app_transaction_id, new.refund_told_at,
-        audit.seal(ROW(new.*)::iap.transactions)
+        new.is_family_shared, audit.seal(ROW(new.*)::iap.transactions)
     FROM (
         -- In the order of the table's columns, for its seal.
         SELECT
@@ -63,13 +63,15 @@ BEGIN
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_type END AS revocation_type,
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_percentage END AS revocation_percentage,
             v.app_transaction_id,
-            CASE WHEN v.refunded_at IS NOT NULL THEN coalesce(v.made_at, v.verified_at) END AS refund_told_at
+            CASE WHEN v.refunded_at IS NOT NULL THEN coalesce(v.made_at, v.verified_at) END AS refund_told_at,
+            shared.is_family_shared
         FROM unnest(purchases) AS v
         LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
+        CROSS JOIN LATERAL (SELECT coalesce(v.exclusion = 'family_shared', false) AS is_family_shared) AS shared
         CROSS JOIN LATERAL (
             SELECT iap.amount_of(
                 v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
-                listed.currency) AS amount
+                listed.currency, shared.is_family_shared) AS amount
         ) AS booked
         ORDER BY v.transaction_id, v.bundle_id, v.environment
     ) AS new;
@@ -219,7 +221,8 @@ BEGIN
         listed.price := was.booked_milliunits / was.quantity;
         listed.currency := was.booked_currency;
     END IF;
-    amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+    amount := iap.amount_of(
+        t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency, t.is_family_shared);
     t.booked_milliunits := amount.milliunits;
     t.booked_currency := amount.currency;
     t.booked_as := amount.booked_as;
@@ -273,8 +276,11 @@ BEGIN
         t.price_milliunits := v.price_milliunits;
         t.currency := v.currency;
     END IF;
-    IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity)
-        IS DISTINCT FROM (was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity)
+    -- Neither an app's server nor an import says so.
+    t.is_family_shared := t.is_family_shared OR coalesce(v.exclusion = 'family_shared', false);
+    IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity, t.is_family_shared)
+        IS DISTINCT FROM (
+            was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity, was.is_family_shared)
     THEN
         t := iap.rebooked(t, was);
     END IF;

@@ -152,7 +152,7 @@ BEGIN
         refund_run_id = n.refund_run_id, refund_told_at = n.refund_told_at,
         refund_reversed_at = n.refund_reversed_at,
         revocation_type = n.revocation_type, revocation_percentage = n.revocation_percentage,
-        app_transaction_id = n.app_transaction_id, source = n.source,
+        app_transaction_id = n.app_transaction_id, is_family_shared = n.is_family_shared, source = n.source,
         verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
         booked_as = n.booked_as, admitted_user_id = n.admitted_user_id,
         admitted_receipt_id = n.admitted_receipt_id, nights_confirmed = n.nights_confirmed,

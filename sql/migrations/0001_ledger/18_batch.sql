@@ -71,6 +71,7 @@ LANGUAGE sql IMMUTABLE AS $$
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
         OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
+        OR (v.exclusion = 'family_shared' AND NOT t.is_family_shared)
         OR (
             v.revocation_type IS NOT NULL
             AND (t.revocation_type, t.revocation_percentage)

@@ -1,8 +1,8 @@
 -- What finance reads: amounts, days and counts. Only production counts, since nobody pays in the sandbox.
 --
 -- An amount is what Apple says was paid. Where Apple's answer has no price (verifyReceipt never has), it is the list
--- price times the quantity as it was when the purchase entered the ledger, and nothing for a free trial. It changes
--- only when Apple tells a price that was not known. Days are days of UTC.
+-- price times the quantity as it was when the purchase entered the ledger, and nothing for a free trial or what is
+-- shared in a family. It changes only when Apple tells what was not known. Days are days of UTC.
 
 CREATE SCHEMA finance;
 COMMENT ON SCHEMA finance IS

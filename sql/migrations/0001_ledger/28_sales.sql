@@ -20,7 +20,7 @@ CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports (day, developer)
 
 CREATE TABLE iap.sales (
     report_id           bigint NOT NULL,
-    app_sku             text NOT NULL,
+    app_sku             text NOT NULL CHECK (octet_length(app_sku) <= 1000),
     -- NULL while nobody says whose that SKU is.
     bundle_id           text COLLATE "C",
     product_id          text COLLATE "C" NOT NULL,
@@ -54,28 +54,23 @@ CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions
         AND product_type IS DISTINCT FROM 'auto_renewable';
 
 CREATE VIEW iap.purchases AS
+-- In two branches, each of which asks an index for the days of its sale.
 WITH told AS NOT MATERIALIZED (
-    SELECT
-        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        booked_milliunits, booked_currency, place, reason, delivered_by, storefront, purchased_at, refunded_at,
-        refund_run_id, entry_id, first_seen_at, found_bundle_id, source, purchased_at AS sold_at, false AS is_restored
-    FROM iap.transactions
+    SELECT t.*, purchased_at AS sold_at, false AS is_restored
+    FROM iap.transactions AS t
     WHERE NOT (
         original_transaction_id <> transaction_id AND original_purchased_at IS NOT NULL AND expires_at IS NULL
         AND product_type IS DISTINCT FROM 'auto_renewable')
     UNION ALL
-    SELECT
-        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        booked_milliunits, booked_currency, place, reason, delivered_by, storefront, purchased_at, refunded_at,
-        refund_run_id, entry_id, first_seen_at, found_bundle_id, source, original_purchased_at, true
-    FROM iap.transactions
+    SELECT t.*, original_purchased_at, true
+    FROM iap.transactions AS t
     WHERE original_transaction_id <> transaction_id AND original_purchased_at IS NOT NULL AND expires_at IS NULL
         AND product_type IS DISTINCT FROM 'auto_renewable'
 )
 SELECT
     transaction_id, bundle_id, product_id, quantity, booked_milliunits, booked_currency, place, reason, delivered_by,
     storefront, purchased_at, sold_at, refunded_at, entry_id, first_seen_at,
-    coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity')
+    NOT is_family_shared AND coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'invalid_quantity')
         -- Delivered before anybody knew that it is of another app.
         AND coalesce(found_bundle_id, bundle_id) = bundle_id
         -- A restored purchase was sold when it was first made, under whatever id it was delivered: it counts as the
@@ -251,8 +246,8 @@ BEGIN
                 ('order_id', 'The app''s own order, if one was named.'),
                 (
                     'price_source',
-                    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is '
-                    'known.'),
+                    'apple: as paid; list: the list price times the quantity; trial: free; shared: another of '
+                    'the family paid; unknown: no price is known.'),
                 ('product_id', 'The product.'),
                 ('product_name', 'Its name; NULL if the products do not list it.'),
                 ('purchased_at', 'When it was bought.'),
