@@ -37,8 +37,9 @@ final class Night: Sendable {
         var forApple = 0
         /// Those of them for which Apple was not reached.
         var unreached = 0
-        /// They have none of the forms of Apple's proofs, and say nothing of the night, however many there are.
-        var ofNoForm = 0
+        /// Nothing shows that they are Apple's: they have none of its forms, or nobody signed them whom this program
+        /// knows. Anyone can upload such, and they say nothing of the night, however many there are.
+        var notKnownAsApples = 0
     }
 
     init(
@@ -188,11 +189,14 @@ extension VerifiedGroup {
 
 extension Night.Waiting {
     fileprivate mutating func add(_ problems: [ReceiptProblem], isOfNoForm: Bool) {
-        if isOfNoForm {
-            ofNoForm += problems.count
-        } else {
-            forApple += problems.count { !$0.isAnswered }
-            unreached += problems.count { $0 == .appleUnreachable }
+        for problem in problems {
+            switch problem {
+            case _ where isOfNoForm, .unknownSigner: notKnownAsApples += 1
+            case _ where problem.isAnswered: break
+            default:
+                forApple += 1
+                if problem == .appleUnreachable { unreached += 1 }
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ extension Run {
         if let reason = night.stop.reason { return .endedEarly(reason) }
         if let outage { return .endedEarly("\(outage); \(receipts.waiting) receipts wait for the next night") }
         let waiting = night.waiting
-        let telling = receipts.tried - waiting.ofNoForm
+        let telling = receipts.tried - waiting.notKnownAsApples
         if waiting.forApple > 0, Double(waiting.forApple) > job.settings.tryAgainShare * Double(telling) {
             let why = night.greatestTrouble.map { "; \($0)" } ?? ""
             return .endedEarly("\(receipts.tryAgain) of \(receipts.tried) receipts must be tried again\(why)")

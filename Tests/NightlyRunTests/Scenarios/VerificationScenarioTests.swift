@@ -105,6 +105,22 @@ import Testing
         }
     }
 
+    /// What a stranger signed may be Apple's under its next root: it waits, and says nothing of the night. Once the
+    /// program knows the root, it is found.
+    @Test func whatAnUnknownRootSignedWaitsAndEndsNoNight() async throws {
+        try await withPlay(.local, hasKey: false) { play in
+            let bought = play.buy("1000000000000026")
+            try await play.upload(play.receipt([bought], style: .signedTransaction), for: bought)
+            var older = play
+            older.settings.apple.rootCertificates = nil
+            let night = try await older.night()
+            #expect(night.report.outcome == .complete)
+            #expect(night.findings.cases.isEmpty)
+            #expect(night.findings.unverified.map(\.problem) == [.unknownSigner])
+            #expect(try await play.night(2).findings.caseIDs == [bought.id])
+        }
+    }
+
     /// `verifyReceipt` tells no price, and a signed transaction does: what is booked does not hang on whether one batch
     /// has both.
     @Test(arguments: [1, 128])
