@@ -1911,26 +1911,15 @@ DECLARE
     reached iap.transactions;
     covered bigint;
 BEGIN
+    reached.bundle_id := '';
+    reached.purchased_at := '-infinity';
     reached.transaction_id := '';
+    reached.environment := '';
     -- Page by page, past those that stay.
     LOOP
-        SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
-        FROM (
-            SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
-            FROM transactions AS white
-            JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white'
-                AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
-                AND (white.transaction_id, white.bundle_id, white.environment)
-                    > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
-            ORDER BY white.transaction_id, white.bundle_id, white.environment
-            LIMIT most
-            -- Who shortens a grant meanwhile waits until these are black, and finds them.
-            FOR UPDATE OF white SKIP LOCKED
-            FOR SHARE OF entitlements SKIP LOCKED
-        ) AS held;
+        changes := iap.granted_after(reached, at, most);
         covered := iap.cover(changes, run, at, 'iap-reconcile');
-        EXIT WHEN covered > 0 OR coalesce(cardinality(changes), 0) < most;
+        EXIT WHEN covered > 0 OR cardinality(changes) < most;
         reached := (changes[cardinality(changes)]).was;
     END LOOP;
     RETURN covered;
@@ -2675,6 +2664,37 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.give_back_parted(since timestamp with time zone) IS 'Gives back the original purchases, and periods, that were taken lately for what is of another, where another session kept iap.take_corrected from it.';
+
+CREATE FUNCTION iap.granted_after(reached iap.transactions, at timestamp with time zone, most integer) RETURNS iap.change[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
+        FROM transactions AS white
+        JOIN entitlements USING (original_transaction_id, bundle_id)
+        WHERE white.place = 'white'
+            AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
+            AND (white.bundle_id, white.purchased_at, white.transaction_id, white.environment)
+                > (reached.bundle_id, reached.purchased_at, reached.transaction_id, reached.environment)
+        ORDER BY white.bundle_id, white.purchased_at, white.transaction_id, white.environment
+        LIMIT most
+        -- Who shortens a grant meanwhile waits until these are black, and finds them.
+        FOR UPDATE OF white SKIP LOCKED
+        FOR SHARE OF entitlements SKIP LOCKED
+    ) AS held;
+    RETURN coalesce(changes, '{}');
+END
+$$;
+
+COMMENT ON FUNCTION iap.granted_after(reached iap.transactions, at timestamp with time zone, most integer) IS 'So many periods at most, after the last of the page before, that leave white because an entitlement covers them; locked.';
 
 CREATE FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
@@ -6480,6 +6500,7 @@ COMMENT ON FUNCTION iap.take_corrected(changes iap.change[]) IS 'Takes the origi
 
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
     LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
@@ -6499,7 +6520,9 @@ BEGIN
         FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+            AND same.transaction_id <> t.transaction_id
+            -- By words that no index answers to: the planner would read all of black, where there was none before.
+            AND starts_with(same.place, 'black')
             AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions))
         ORDER BY same.transaction_id
         FOR SHARE
@@ -6656,6 +6679,7 @@ COMMENT ON FUNCTION iap.take_orders(orders iap.delivered_orders[]) IS 'Takes ord
 
 CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     taken bigint;
@@ -9957,6 +9981,8 @@ REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint,
 REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.give_back_parted(since timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.granted_after(reached iap.transactions, at timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) FROM PUBLIC;
 

@@ -184,6 +184,36 @@ COMMENT ON FUNCTION iap.cover IS
     'period, that was delivered under another id is not owed; what nobody knows the type of is left for a person then, '
     'and what another session is about to deliver for the next time.';
 
+CREATE FUNCTION iap.granted_after(reached iap.transactions, at timestamptz, most integer) RETURNS iap.change[]
+-- In the order of an index, which is read as far as the page takes: were all of white judged and sorted for each page,
+-- a first night would judge a million periods as often as they have pages.
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
+        FROM transactions AS white
+        JOIN entitlements USING (original_transaction_id, bundle_id)
+        WHERE white.place = 'white'
+            AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
+            AND (white.bundle_id, white.purchased_at, white.transaction_id, white.environment)
+                > (reached.bundle_id, reached.purchased_at, reached.transaction_id, reached.environment)
+        ORDER BY white.bundle_id, white.purchased_at, white.transaction_id, white.environment
+        LIMIT most
+        -- Who shortens a grant meanwhile waits until these are black, and finds them.
+        FOR UPDATE OF white SKIP LOCKED
+        FOR SHARE OF entitlements SKIP LOCKED
+    ) AS held;
+    RETURN coalesce(changes, '{}');
+END
+$$;
+COMMENT ON FUNCTION iap.granted_after IS
+    'So many periods at most, after the last of the page before, that leave white because an entitlement covers them; '
+    'locked.';
+
 CREATE FUNCTION iap.cover_entitled(run bigint, at timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -191,26 +221,15 @@ DECLARE
     reached iap.transactions;
     covered bigint;
 BEGIN
+    reached.bundle_id := '';
+    reached.purchased_at := '-infinity';
     reached.transaction_id := '';
+    reached.environment := '';
     -- Page by page, past those that stay.
     LOOP
-        SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
-        FROM (
-            SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
-            FROM transactions AS white
-            JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white'
-                AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
-                AND (white.transaction_id, white.bundle_id, white.environment)
-                    > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
-            ORDER BY white.transaction_id, white.bundle_id, white.environment
-            LIMIT most
-            -- Who shortens a grant meanwhile waits until these are black, and finds them.
-            FOR UPDATE OF white SKIP LOCKED
-            FOR SHARE OF entitlements SKIP LOCKED
-        ) AS held;
+        changes := iap.granted_after(reached, at, most);
         covered := iap.cover(changes, run, at, 'iap-reconcile');
-        EXIT WHEN covered > 0 OR coalesce(cardinality(changes), 0) < most;
+        EXIT WHEN covered > 0 OR cardinality(changes) < most;
         reached := (changes[cardinality(changes)]).was;
     END LOOP;
     RETURN covered;
