@@ -139,6 +139,18 @@ SELECT test.hear_period('l2', 'l0', 'w1');
 SELECT test.import(test.heard(
     'l2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'l0'));
 SELECT is(test.keep_owed_once(), '0 0 0', 'nothing is carried');
+-- Apple tells of the same money under another id.
+SELECT test.hear_period('r2', 'r1', 'w1'), test.hear(test.heard(
+    's2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 's1'));
+SELECT is(test.resolve(id, 'refunded'), 'refunded', id || ', by a person''s word') FROM unnest(ARRAY['r2', 's2']) AS id;
+SELECT test.hear_period('r1', 'r1', 'w1', exclusion => 'refunded'), test.hear(test.heard(
+    's1', product_id => 'full', product_type => 'non_consumable', exclusion => 'refunded', refunded_at => now()));
+SELECT test.keep_owed_once();
+SELECT is(test.places('r1'), ARRAY['r1 restored', 'r2 refunded'], 'the period went back once');
+SELECT is(test.places('s1'), ARRAY['s1 restored', 's2 refunded'], 'and so did what is bought once');
+SELECT is(test.reopen('r2'), 'reopened', 'where the person takes that back');
+SELECT test.keep_owed_once();
+SELECT is(test.places('r1'), ARRAY['r1 refunded', 'r2 restored'], 'Apple''s word stands');
 -- Of two ids that are refunded one stands for both.
 SELECT test.hear_period('m2', 'm0', 'w1', exclusion => 'refunded'),
     test.hear_period('m1', 'm0', 'w1', exclusion => 'refunded'),

@@ -89,8 +89,11 @@ BEGIN
                         same.place = 'black'
                         OR (
                             same.reason = 'refunded'
-                            AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
-                                < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
+                            AND (
+                                -- A person's word stays, and so Apple's tells of the same money.
+                                same.refund_run_id IS NULL
+                                OR (same.transaction_id <> same.original_transaction_id, same.transaction_id)
+                                    < (t.transaction_id <> t.original_transaction_id, t.transaction_id))))
                     AND iap.is_same_purchase(ROW(t.*)::iap.transactions, ROW(same.*)::iap.transactions)
                 OFFSET 0
             ) AS stands
