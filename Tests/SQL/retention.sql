@@ -291,6 +291,14 @@ SELECT test.record(
 SELECT is(test.erase('vera', true) ->> 'outcome', 'erased', 'whose order may have paid for another''s upload');
 SELECT is(test.claim('v1', 'xena'), 'undecided', 'leaves them whatever they may have paid');
 
+SELECT test.run_as(
+    'iap_app', $$SELECT iap.register_user('com.example.a', 'walt', 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906')$$);
+SELECT test.record(
+    ARRAY[test.heard('w1', app_account_token => 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906')],
+    ARRAY[test.seen(768, 'yuri')]);
+SELECT is(test.erase('yuri', true) ->> 'outcome', 'erased', 'on whose phone another bought');
+SELECT is(test.claim('w1', 'walt'), 'delivered', 'leaves them what bears their token');
+
 -- A customer who is called as a login of the database is erased, and what that login did stays told.
 SELECT test.admit('login', user_id => session_user), test.claim('login', session_user);
 SELECT test.run_as('iap_support', $$SELECT iap.note('login', 'it is theirs', session_user)$$);

@@ -2564,11 +2564,14 @@ DECLARE
             WHERE own.user_id = erased.user_id AND own.app_account_token = t.app_account_token
                 AND own.bundle_id = t.bundle_id);
 BEGIN
-    -- A token is the user's who registered it, ordered with it, or alone handed the purchase in.
-    IF is_theirs OR NOT EXISTS (
-        SELECT FROM iap.sightings
-        WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
-            AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id)
+    -- A token is the user's who registered it, ordered with it, or alone handed the purchase in: on a phone whose users
+    -- take turns that may be another's purchase, who has a right to it by the token.
+    IF is_theirs OR NOT (
+        EXISTS (SELECT FROM iap.owners_by_token(t.bundle_id, t.app_account_token))
+        OR EXISTS (
+            SELECT FROM iap.sightings
+            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
+                AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id))
     THEN
         t.app_account_token := NULL;
     END IF;
