@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(60);
+SELECT plan(62);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -103,6 +103,18 @@ SELECT is(
     'what is no subscription');
 SELECT is(
     (SELECT web_order_line_item_id FROM iap.transactions WHERE transaction_id = 'a8'), NULL, 'is of no period');
+
+-- What was granted before anybody told the ledger of it is given to nobody by hand.
+INSERT INTO iap.products (bundle_id, product_id, type, name)
+VALUES ('com.example.game', 'pass', 'auto_renewable', 'Pass');
+SELECT iap.entitle('com.example.game', 'g1', 'anna', now() + interval '30 days');
+SELECT is(
+    iap.adopt(
+        'com.example.game', test.bought('g1', jsonb_build_object(
+            'productId', 'pass', 'webOrderLineItemId', 'w9', 'purchaseDate', floor(extract(epoch FROM now()) * 1000))),
+        'anna', 'desk', 'x'),
+    'already_delivered', 'what was granted');
+SELECT is(iap.cover_entitled(1, now(), 10), 1::bigint, 'the night takes as delivered');
 
 SELECT iap.adopt('com.example.game', test.bought('t1'), 'anna', 'desk', 'x');
 SELECT is((iap.take('t1', 'anna')).outcome, 'no_open_case', 'only an open case can be taken');

@@ -210,5 +210,29 @@ SELECT results_eq(
     $$SELECT reason, refunded_at IS NULL FROM iap.transactions WHERE transaction_id LIKE 'twice-r%'$$,
     $$VALUES ('restored', true), ('restored', true)$$, 'it is restored');
 
+-- Nor is what Apple refunded under another id refunded beside it, also where nobody knows what it is.
+SELECT test.hear(test.heard('back-1', product_id => 'unheard.of', exclusion => 'refunded', refunded_at => now())),
+    test.hear(test.heard('back-2', product_id => 'unheard.of', original_transaction_id => 'back-1'));
+SELECT is(test.resolve('back-2', 'refunded'), 'excluded', 'the money went back already');
+SELECT results_eq(
+    $$SELECT transaction_id, reason FROM iap.excluded WHERE transaction_id LIKE 'back-%' ORDER BY 1$$,
+    $$VALUES ('back-1' COLLATE "C", 'refunded'), ('back-2', 'restored')$$, 'and counts once');
+
+-- What was granted, and the night has yet to write, ends by that.
+SET LOCAL search_path = public, iap;
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', original, 'ann', now() + interval '30 days'))
+FROM unnest(ARRAY['granted', 'maybe-1']) AS original;
+SELECT is(test.admit('granted', product_id => 'pass'), 'white', 'what was granted before anybody knew of it');
+SELECT is(test.resolve('granted', how), 'already_delivered', 'is not ' || how)
+FROM unnest(ARRAY['delivered', 'refunded', 'dismissed']) AS how;
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
+SELECT is(
+    (SELECT delivered_by FROM iap.black WHERE transaction_id = 'granted'), 'entitlement', 'the night writes how it is');
+SELECT test.admit(id, 'maybe-1', 'unheard.of') FROM unnest(ARRAY['maybe-1', 'maybe-2']) AS id;
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
+SELECT is(test.resolve('maybe-2', 'dismissed'), 'dismissed', 'what the night leaves to a person a person ends');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -81,9 +81,19 @@ DECLARE
     taken        text;
     is_delivered boolean;
 BEGIN
-    IF end_owed.how <> 'delivered' THEN
+    IF iap.is_granted_already(t) AND NOT (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN
+        -- As a claim finds. The night writes it, but where nobody knows whether it is the same purchase.
+        RETURN 'already_delivered';
+    ELSIF end_owed.how <> 'delivered' THEN
         -- Else a refund would count for it beside that of the id under which it was delivered.
         is_delivered := iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t);
+        IF end_owed.how = 'refunded' AND NOT is_delivered AND iap.is_refunded_otherwise(t) THEN
+            -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
+            -- takes nothing out of white.
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+            RETURN 'excluded';
+        END IF;
     ELSIF iap.is_refunded_otherwise(t) THEN
         -- The night takes it out of white.
         RETURN 'excluded';
@@ -117,7 +127,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.end_owed IS
     'Ends one white transaction, which the caller has locked, on the word of the support desk, and gives how; or '
-    'already_delivered, or excluded, where its purchase was delivered, or refunded, under another id.';
+    'already_delivered, or excluded, where its purchase was delivered, or refunded, under another id, or granted.';
 
 CREATE FUNCTION iap.owners_at_desk(t iap.transactions) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$

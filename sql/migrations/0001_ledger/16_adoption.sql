@@ -110,6 +110,12 @@ BEGIN
             'adopted', adopt.who, id, adopt.bundle_id, claims ->> 'environment',
             jsonb_build_object('user_id', adopt.user_id, 'note', adopt.note));
     END IF;
+    -- The night writes what a grant has delivered before anybody knew of it; until then nobody gives it by hand.
+    IF outcome IN ('white', 'already_white')
+        AND iap.is_granted_already(iap.locked(adopt.bundle_id, claims ->> 'environment', id))
+    THEN
+        RETURN 'already_delivered';
+    END IF;
     RETURN outcome;
 END
 $$;
