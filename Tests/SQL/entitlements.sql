@@ -197,6 +197,28 @@ DELETE FROM iap.entitlements WHERE original_transaction_id ~ '^[ghjm]1' OR origi
 DELETE FROM iap.transactions WHERE original_transaction_id IN ('t1', 'u1', 'v1', 'w1');
 DELETE FROM iap.moves WHERE transaction_id ~ '^[tuvw]';
 
+-- A case of what nobody knows the end of ends by a grant; but for what was over when the next one was bought.
+CREATE FUNCTION test.admit_days_ago(id text, original text, days integer) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.admit(%L, %L, %L, %L, %L, 1, %L, %L)', 'com.example.a', 'Production', id, original, 'pass',
+        now() - days * interval '1 day', 'ann'))
+$$;
+SELECT test.admit_days_ago('q1', 'q1', 32), test.admit_days_ago('q2', 'q1', 2), test.open_case('q1', '{ann}');
+UPDATE iap.cases SET periods = '{q1,q2}' WHERE transaction_id = 'q1';
+SELECT test.entitle(28, 'q1');
+SELECT is(test.open_of('q1'), 'q1', 'what goes on is served, and what went by without access stays owed');
+SELECT test.admit_days_ago('r1', 'r1', 2), test.open_case('r1', '{ann}');
+UPDATE iap.cases SET periods = '{r1}' WHERE transaction_id = 'r1';
+SELECT test.entitle(28, 'r1');
+SELECT is(test.open_of('r1'), NULL, 'a first period is served');
+SELECT is((SELECT state FROM iap.cases WHERE transaction_id = 'r1'), 'closed', 'which ends its case');
+SELECT is(test.claim('r1'), 'already_delivered', 'so that nobody delivers it once more');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('q1', 'r1');
+DELETE FROM iap.moves WHERE transaction_id ~ '^[qr]';
+DELETE FROM iap.cases WHERE transaction_id ~ '^[qr]';
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('q1', 'r1');
+
 -- What stays undecided keeps nothing else from being covered.
 SELECT test.admit('d1', product_id => 'unheard.of'), test.admit('d2', 'd1', 'unheard.of');
 SELECT test.claim('d1');

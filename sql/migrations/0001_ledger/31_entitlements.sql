@@ -76,8 +76,18 @@ COMMENT ON FUNCTION iap.is_bought_since IS
 
 CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    ended timestamptz := t.expires_at;
 BEGIN
-    RETURN t.expires_at <= granted_at AND EXISTS (
+    IF ended IS NULL THEN
+        -- Apple has yet to tell the end of it: by the next one it was over.
+        SELECT min(later.purchased_at) INTO ended
+        FROM transactions AS later
+        WHERE iap.is_of_original(later.transaction_id, later.original_transaction_id, t.original_transaction_id)
+            AND later.bundle_id = t.bundle_id AND later.environment = t.environment
+            AND later.purchased_at > t.purchased_at AND NOT iap.is_same_period(t, ROW(later.*)::iap.transactions);
+    END IF;
+    RETURN coalesce(ended <= granted_at, false) AND EXISTS (
         SELECT FROM cases
         WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
             AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
