@@ -219,6 +219,29 @@ DELETE FROM iap.moves WHERE transaction_id ~ '^[qr]';
 DELETE FROM iap.cases WHERE transaction_id ~ '^[qr]';
 DELETE FROM iap.entitlements WHERE original_transaction_id IN ('q1', 'r1');
 
+-- Nor does a grant reach over what it was not said for where the end of what came before is not known, or the type.
+SELECT test.admit_days_ago('n4', 'n4', 40), test.entitle(325, 'n4'), test.said_days_ago('n4', 40);
+SELECT is(test.open_of('n4'), NULL, 'a year whose end Apple has yet to tell is served');
+SELECT test.period('n5', -10, 20, 'n4', 'premium.month');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'no night takes it for the upgrade');
+SELECT is(test.open_of('n4'), 'n5', 'which is owed');
+SELECT is(test.entitle(20, 'n4'), 325.0, 'until the server says so');
+SELECT is(test.open_of('n4'), NULL, 'and is served');
+SELECT test.run_as('iap_app', $$
+    SELECT iap.admit(
+        'com.example.a', 'Production', 'n6', 'n6', 'unheard.of', 1, now() - interval '35 days', 'nora')$$);
+SELECT test.entitle(11, 'n6'), test.said_days_ago('n6', 35);
+SELECT is(test.open_of('n6'), NULL, 'what nobody knows the type of is served');
+SELECT test.run_as('iap_app', $$
+    SELECT iap.admit('com.example.a', 'Production', 'n7', 'n6', 'unheard.of', 1, now() - interval '5 days', 'nora')$$);
+SELECT is(
+    (SELECT transaction_id FROM iap.owed('com.example.a', 'nora')), 'n7',
+    'and what renews it in its billing grace is owed');
+DELETE FROM iap.transactions WHERE transaction_id ~ '^n[4-7]$';
+DELETE FROM iap.moves WHERE transaction_id ~ '^n[4-7]$';
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('n4', 'n6');
+DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'n6';
+
 -- What stays undecided keeps nothing else from being covered.
 SELECT test.admit('d1', product_id => 'unheard.of'), test.admit('d2', 'd1', 'unheard.of');
 SELECT test.claim('d1');

@@ -44,8 +44,8 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN ($1).expires_at IS NOT NULL THEN iap.reaches(($2).entitled_until, ($1).expires_at)
         -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, is
         -- none of this one: that is said a day before it at most, and reaches further. The shortest is a trial of three
-        -- days.
-        WHEN ($1).product_type = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
+        -- days. Nor is it known to have no end where nobody knows the type of it.
+        WHEN coalesce(($1).product_type, 'auto_renewable') = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
             THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
                 AND ($2).entitled_until > ($1).purchased_at + interval '2 days'
                 AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
@@ -65,8 +65,11 @@ BEGIN
         WHERE iap.is_of_original(
                 replaced.transaction_id, replaced.original_transaction_id, t.original_transaction_id)
             AND replaced.bundle_id = t.bundle_id AND replaced.environment = t.environment
-            AND replaced.product_id <> t.product_id
-            AND replaced.purchased_at < t.purchased_at AND replaced.expires_at > t.purchased_at);
+            AND replaced.product_id <> t.product_id AND replaced.purchased_at < t.purchased_at
+            AND (
+                replaced.expires_at > t.purchased_at
+                -- Apple has yet to tell the end of it: a renewal is granted a day ahead at most.
+                OR (replaced.expires_at IS NULL AND t.purchased_at > is_bought_since.granted_at + interval '1 day')));
 END
 $$;
 COMMENT ON FUNCTION iap.is_bought_since IS
