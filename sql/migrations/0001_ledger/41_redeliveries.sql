@@ -119,6 +119,21 @@ BEGIN
                 AND moves.environment = told.environment AND moves.to_place = 'black' AND moves.from_place <> 'black'
         ) AS delivery
         WHERE told.ended_as = 'redelivered' AND delivery.move_id IS NOT NULL
+    ), along AS (
+        -- The other periods of a subscription's case, which the same grant delivered.
+        SELECT delivered.transaction_id, delivered.bundle_id, delivered.environment, delivered.move_id
+        FROM delivered
+        UNION
+        SELECT period.transaction_id, period.bundle_id, period.environment, period.move_id
+        FROM delivered
+        JOIN cases USING (transaction_id, bundle_id, environment)
+        JOIN moves AS granted
+            ON granted.transaction_id = delivered.transaction_id AND granted.move_id = delivered.move_id
+                AND granted.kind = 'entitled'
+        JOIN moves AS period
+            ON period.transaction_id = ANY (cases.periods) AND period.bundle_id = delivered.bundle_id
+                AND period.environment = delivered.environment AND period.to_place = 'black'
+                AND (period.kind, period.actor, period.moved_at) = (granted.kind, granted.actor, granted.moved_at)
     )
     INSERT INTO events
     SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
@@ -126,7 +141,7 @@ BEGIN
         SELECT
             nextval('iap.trail'), at, 'redelivered', 'iap-reconcile', run, transaction_id, bundle_id, environment,
             jsonb_build_object('move_id', move_id)
-        FROM delivered
+        FROM along
     ) AS event;
 END
 $$;
