@@ -116,7 +116,7 @@ import Testing
             let night = try await older.night()
             #expect(night.report.outcome == .complete)
             #expect(night.findings.cases.isEmpty)
-            #expect(night.findings.unverified.map(\.problem) == [.unknownSigner])
+            #expect(night.findings.unusable.map(\.problem) == [.unknownSigner])
             #expect(try await play.night(2).findings.caseIDs == [bought.id])
         }
     }
