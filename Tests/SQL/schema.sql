@@ -3531,6 +3531,7 @@ COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction
 
 CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
     AS $$
 BEGIN
     RETURN EXISTS (
@@ -3576,6 +3577,7 @@ COMMENT ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactions)
 
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
     AS $$
 BEGIN
     -- Of nothing else does Apple name one.
@@ -3903,6 +3905,7 @@ CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     change    iap.change;
@@ -7169,8 +7172,11 @@ BEGIN
                 WHERE restorable.period = '' AND iap.is_of_original(
                         same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
-                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                    AND same.transaction_id <> restorable.transaction_id
+                    -- By words that no index answers to, here and below: the planner would read all of what is
+                    -- excluded, or white, where there was none before.
+                    AND starts_with(same.place, 'excluded') AND same.refunded_at IS NOT NULL
+                    AND same.reason <> 'family_shared'
                     AND (
                         same.product_id = restorable.product_id
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
@@ -7184,7 +7190,7 @@ BEGIN
                 WHERE restorable.period = '' AND iap.is_of_original(
                         same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.place = 'white' AND same.product_id = restorable.product_id
+                    AND starts_with(same.place, 'white') AND same.product_id = restorable.product_id
                     AND same.web_order_line_item_id IS NULL
                     AND (
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,

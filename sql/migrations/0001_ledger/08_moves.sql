@@ -116,8 +116,10 @@ CREATE FUNCTION iap.move(
     changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb DEFAULT '{}',
     who text DEFAULT NULL
 ) RETURNS void
--- By the primary keys, even where the plan was made when the tables were small.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+-- By the primary keys, even where the plan was made when the tables were small. It fits any number of changes, and
+-- takes longer to make than one change to write.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     change    iap.change;
     corrected iap.change[];

@@ -238,7 +238,8 @@ COMMENT ON FUNCTION iap.take_for_delivery IS
 -- As another id stands ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
+-- By the primary key, even where the plan was made when the table was small.
+LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
 BEGIN
     RETURN EXISTS (
         SELECT
@@ -263,7 +264,8 @@ COMMENT ON FUNCTION iap.is_delivered_otherwise IS
     'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
+-- By the primary key, even where the plan was made when the table was small.
+LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
 BEGIN
     -- Of nothing else does Apple name one.
     RETURN t.web_order_line_item_id IS NOT NULL AND EXISTS (

@@ -92,8 +92,11 @@ BEGIN
                 WHERE restorable.period = '' AND iap.is_of_original(
                         same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
-                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                    AND same.transaction_id <> restorable.transaction_id
+                    -- By words that no index answers to, here and below: the planner would read all of what is
+                    -- excluded, or white, where there was none before.
+                    AND starts_with(same.place, 'excluded') AND same.refunded_at IS NOT NULL
+                    AND same.reason <> 'family_shared'
                     AND (
                         same.product_id = restorable.product_id
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
@@ -107,7 +110,7 @@ BEGIN
                 WHERE restorable.period = '' AND iap.is_of_original(
                         same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.place = 'white' AND same.product_id = restorable.product_id
+                    AND starts_with(same.place, 'white') AND same.product_id = restorable.product_id
                     AND same.web_order_line_item_id IS NULL
                     AND (
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
