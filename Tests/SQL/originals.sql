@@ -370,6 +370,28 @@ SELECT results_eq(
     $$SELECT test.moves('c2')$$,
     ARRAY['claimed white > claim', 'refunded claim > claim', 'refund_reversed claim > claim'],
     'both are moves of what was delivered');
+-- How much went back Apple tells after it was carried.
+SELECT test.admit('l1', product_id => 'full'), test.admit('l2', 'l1', 'full'), test.claim('l2');
+CREATE FUNCTION test.part(share integer, told_at timestamptz) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        'l1', product_id => 'full', product_type => 'non_consumable', exclusion => 'refunded',
+        refunded_at => now() - interval '1 hour',
+        revocation_type => CASE WHEN share IS NOT NULL THEN 'REFUND_PRORATED' END, revocation_percentage => share,
+        verified_at => told_at), 8)
+$$;
+SELECT test.part(NULL, now()), test.carry();
+SELECT results_eq($$SELECT test.went_back('l2')$$, ARRAY['l2 100.000 t'], 'a refund of which nothing else is known');
+SELECT test.part(30000, now() + interval '1 hour');
+SELECT is(test.carry(), '1', 'is known by now to be one in part');
+SELECT results_eq($$SELECT test.went_back('l2')$$, ARRAY['l2 30.000 t'], 'and counts as that, once');
+SELECT is(test.carry(), '0', 'which is told once');
+SELECT test.part(40000, now() + interval '2 hours'), test.carry();
+SELECT results_eq($$SELECT test.went_back('l2')$$, ARRAY['l2 40.000 t'], 'as often as Apple corrects it');
+SELECT test.hear(test.heard(
+    'l1', product_id => 'full', product_type => 'non_consumable', verified_at => now() + interval '3 hours'), 8);
+SELECT is(test.carry(), '1', 'and is taken back where Apple takes it back');
+
 -- Told of both ids, it went back once; and by what Apple says last of the delivered one.
 SELECT test.admit('d1', product_id => 'full'), test.admit('d2', 'd1', 'full'), test.claim('d2');
 SELECT test.refunded('d1', 'd1'), test.refunded('d2', 'd1');

@@ -139,7 +139,9 @@ BEGIN
         FROM transactions AS restored
         CROSS JOIN LATERAL (
             -- Of several that were delivered, the one whose refund is known is enough.
-            SELECT black.transaction_id, black.refunded_at, black.refund_reversed_at
+            SELECT
+                black.transaction_id, black.refunded_at, black.refund_reversed_at, black.refund_told_at,
+                black.revocation_type, black.revocation_percentage
             FROM transactions AS black
             WHERE iap.is_of_original(
                     black.transaction_id, black.original_transaction_id, restored.original_transaction_id)
@@ -153,13 +155,24 @@ BEGIN
             SELECT ROW(black.*)::iap.transactions AS t
             FROM transactions AS black
             WHERE black.transaction_id = delivered.transaction_id AND black.bundle_id = restored.bundle_id
-                AND black.environment = restored.environment AND black.place = 'black' AND black.refunded_at IS NULL
+                AND black.environment = restored.environment AND black.place = 'black'
+                AND black.refunded_at IS NOT DISTINCT FROM delivered.refunded_at
             FOR UPDATE SKIP LOCKED
         ) AS locked
         WHERE restored.reason IN ('restored', 'dismissed') AND restored.refunded_at IS NOT NULL
-            AND restored.refund_run_id IS NOT NULL AND delivered.refunded_at IS NULL
-            -- Of this id Apple said later that there is none.
-            AND (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
+            AND restored.refund_run_id IS NOT NULL
+            AND CASE
+                -- Of this id Apple said later that there is none.
+                WHEN delivered.refunded_at IS NULL
+                THEN (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
+                -- What kind of refund it is may be told after it was carried.
+                ELSE restored.revocation_type IS NOT NULL
+                    AND (restored.revocation_type, restored.revocation_percentage)
+                        IS DISTINCT FROM (delivered.revocation_type, delivered.revocation_percentage)
+                    AND (delivered.revocation_type IS NULL OR restored.refund_told_at > delivered.refund_told_at)
+                    AND restored.refunded_at > delivered.refunded_at - interval '1 second'
+                    AND restored.refunded_at < delivered.refunded_at + interval '1 second'
+            END
     LOOP
         told.refunded_at := known.refunded_at;
         told.refund_reason := known.refund_reason;
@@ -170,10 +183,12 @@ BEGIN
         CONTINUE WHEN EXISTS (
             SELECT FROM transactions AS black
             WHERE black.transaction_id = (known.t).transaction_id AND black.bundle_id = (known.t).bundle_id
-                AND black.environment = (known.t).environment AND black.refunded_at IS NOT NULL);
+                AND black.environment = (known.t).environment
+                AND black.move_id IS DISTINCT FROM (known.t).move_id);
         PERFORM iap.move(
-            ARRAY[ROW(known.t, iap.refunded(known.t, told, run))::iap.change], NULL, 'iap-reconcile', run, at,
-            jsonb_build_object('refunded_as', known.transaction_id));
+            ARRAY[
+                ROW(known.t, iap.refunded(known.t, told, coalesce((known.t).refund_run_id, run)))::iap.change],
+            NULL, 'iap-reconcile', run, at, jsonb_build_object('refunded_as', known.transaction_id));
         carried := carried + 1;
     END LOOP;
     FOR known IN
