@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(47);
+SELECT plan(50);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -44,6 +44,13 @@ SELECT results_eq(
 SELECT is(
     (pg_temp.became('{}', '{"refunded_at": "2026-03-04T13:00Z"}')).revocation_type, NULL,
     'of another refund an older word says nothing');
+SELECT is(
+    (pg_temp.became('{}', jsonb_build_object('refunded_at', '2026-03-05T13:00Z'::timestamptz + off))).revocation_type,
+    kind, 'and one that is told ' || off || ' off is ' || CASE WHEN kind IS NULL THEN 'another' ELSE 'the same' END)
+FROM (
+    VALUES
+        (interval '0.345 seconds', 'REFUND_PRORATED'), ('-0.345 seconds', 'REFUND_PRORATED'), ('-1 second', NULL)
+) AS told (off, kind);
 SELECT is(
     (pg_temp.became('{"revocation_type": "REFUND_FULL", "revocation_percentage": 100000}', '{}')).revocation_type,
     'REFUND_FULL', 'nor where the kind is known');

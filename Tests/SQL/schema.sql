@@ -2918,7 +2918,11 @@ BEGIN
             OR (v.revocation_type IS NOT NULL
                 AND (
                     v.verified_at >= was.verified_at
-                    OR (t.revocation_type IS NULL AND v.refunded_at = t.refunded_at))
+                    OR (
+                        t.revocation_type IS NULL
+                        -- Some of Apple's formats tell when it was to the second.
+                        AND v.refunded_at > t.refunded_at - interval '1 second'
+                        AND v.refunded_at < t.refunded_at + interval '1 second'))
                 AND (t.revocation_type, t.revocation_percentage)
                     IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
         THEN
