@@ -440,6 +440,56 @@ SELECT set_eq(
     $$SELECT test.places(original) FROM unnest(ARRAY['k1', 'g0', 'h0']) AS original$$,
     ARRAY['k1 white', 'k2 white', 'g1 white', 'h1 family_shared', 'h2 white'], 'each of these is another purchase');
 
+-- Also where Apple tells late that it is shared: of what was delivered, restored or dismissed by then.
+CREATE FUNCTION test.share(id text, original text, is_over boolean DEFAULT false) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        id, 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => original,
+        exclusion => 'family_shared', refunded_at => CASE WHEN is_over THEN now() END,
+        revocation_type => CASE WHEN is_over THEN 'FAMILY_REVOKE' END, verified_at => now() + interval '1 hour'), 8)
+$$;
+CREATE FUNCTION test.night() RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_job', $query$
+        SELECT concat_ws(' ', iap.withdraw_all_restored(8, now(), 100), iap.carry_refunds(8, now()),
+            iap.release_restored(8, now()))$query$)
+$$;
+SELECT test.admit('xt1', 'xt0', 'full'), test.claim('xt1'), test.share('xt1', 'xt0'), test.admit('xt2', 'xt0', 'full');
+SELECT is(test.night(), '0 0 0', 'a family''s share that was delivered');
+SELECT is(test.claim('xt2'), 'delivered', 'keeps nobody from what they paid for');
+SELECT test.admit('xu1', 'xu0', 'full'), test.claim('xu1'), test.hear(test.heard(
+    'xu2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'xu0'));
+SELECT is(test.night(), '1 0 0', 'and what was withdrawn for its sake');
+SELECT test.share('xu1', 'xu0');
+SELECT is(
+    test.hear(test.heard(
+        'xu2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'xu0')),
+    'white', 'is owed once more is known');
+SELECT test.admit('xv1', product_id => 'full'), test.claim('xv1'), test.admit('xw1', product_id => 'full');
+SELECT test.hear(test.heard(
+    id || '2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => id || '1'))
+FROM unnest(ARRAY['xv', 'xw']) AS id;
+SELECT test.resolve('xw2', 'dismissed'), test.night();
+SELECT test.share('xv2', 'xv1', true), test.share('xw2', 'xw1', true);
+SELECT is(test.night(), '0 0 0', 'that a share ends');
+SELECT set_eq(
+    $$SELECT test.places(original) FROM unnest(ARRAY['xv1', 'xw1']) AS original$$,
+    ARRAY['xv1 black', 'xv2 restored', 'xw1 white', 'xw2 dismissed'], 'takes nothing from what another paid');
+SELECT is_empty(
+    $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id IN ('xv1', 'xv2')$$, 'and is no refund of it');
+SELECT is(test.claim('xw1'), 'delivered', 'which is still to be had');
+SELECT test.share('xt1', 'xt0', true);
+SELECT test.hear(test.heard(
+    'xt1', 'server_api', 'full', exclusion => 'refunded', refunded_at => now(),
+    verified_at => now() + interval '2 hours'));
+SELECT is_empty(
+    $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = 'xt1'$$,
+    'nor of what was shared, whatever word tells of it');
+-- Until the night hears that it is shared, nobody has what the desk takes back.
+SELECT test.admit('xy1', product_id => 'full'), test.resolve('xy1', 'dismissed'), test.share('xy1', 'xy1');
+SELECT is(test.reopen('xy1'), 'reopened', 'a wrong word of the desk''s of what is shared');
+SELECT is(test.claim('xy1'), 'excluded', 'gives nobody what another paid');
+
 -- An original has itself no other: where two admissions contradict each other in this, they are one purchase.
 SELECT test.admit('r1', 'r2', 'full'), test.admit('r2', 'r3', 'full');
 SELECT is(test.claim('r1'), 'delivered', 'of a purchase and what it names as its original');

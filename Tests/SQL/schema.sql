@@ -1300,7 +1300,7 @@ BEGIN
             FOR UPDATE SKIP LOCKED
         ) AS locked
         WHERE restored.reason IN ('restored', 'dismissed') AND restored.refunded_at IS NOT NULL
-            AND restored.refund_run_id IS NOT NULL
+            AND restored.refund_run_id IS NOT NULL AND NOT restored.is_family_shared
             AND CASE
                 -- Of this id Apple said later that there is none.
                 WHEN delivered.refunded_at IS NULL
@@ -2910,7 +2910,7 @@ BEGIN
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
         -- Of what is shared in a family nobody paid: when that ends, no money goes back.
-        IF t.place <> 'white' AND (t.place <> 'black' OR v.exclusion IS DISTINCT FROM 'family_shared') AND (
+        IF t.place <> 'white' AND (t.place <> 'black' OR t.is_family_shared IS NOT TRUE) AND (
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
             was.refund_run_id IS NULL
             OR iap.is_later_refund(was, v)
@@ -3630,7 +3630,7 @@ BEGIN
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
             AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
             -- What a family shared was another purchase.
-            AND same.reason <> 'family_shared'
+            AND NOT same.is_family_shared
             AND (
                 iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
                 -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
@@ -3659,6 +3659,8 @@ CREATE FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) 
             THEN ($1).product_id = ($2).product_id OR coalesce(iap.type_of($2) = 'non_consumable', false)
         ELSE iap.is_same_period($1, $2)
     END
+        -- What a family shared was another purchase. What has yet to enter is taken for none of that.
+        AND coalesce(($1).is_family_shared, false) = coalesce(($2).is_family_shared, false)
 $_$;
 
 COMMENT ON FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) IS 'Whether two transactions of one original are one purchase, owed once: a non-consumable, or one period of a subscription.';
@@ -3987,13 +3989,16 @@ BEGIN
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
     -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
-    -- tells of.
+    -- tells of. What turns out to be shared in a family keeps none.
     SELECT array_agg(c) FILTER (WHERE (c.became).place = 'black'), array_agg(c.became) INTO corrected, alike
     FROM unnest(changes) AS c
     WHERE (c.was).place = (c.became).place AND ((c.became).place = 'black' OR (c.became).reason = 'refunded')
-        AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
+        AND (
+            (c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id,
+            (c.was).is_family_shared)
             IS DISTINCT FROM (
-                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
+                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id,
+                (c.became).is_family_shared);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
         PERFORM iap.withdraw_granted_twice(corrected, actor, run, at);
@@ -4556,7 +4561,8 @@ CREATE FUNCTION iap.outcome_otherwise(t iap.transactions) RETURNS text
     AS $$
 BEGIN
     RETURN CASE
-        WHEN iap.is_refunded_otherwise(t) THEN 'excluded'
+        -- Another of the family paid. It is white where its delivery was taken back, until the night hears of it.
+        WHEN t.is_family_shared OR iap.is_refunded_otherwise(t) THEN 'excluded'
         WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
             THEN 'already_delivered'
         WHEN iap.is_elsewhere(t) OR (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN 'undecided'
@@ -5454,7 +5460,7 @@ BEGIN
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment
                     AND (
-                        t.place <> 'black'
+                        t.place <> 'black' OR t.is_family_shared
                         OR taken.original_transaction_id NOT IN (t.original_transaction_id, t.transaction_id)
                         OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, ''))))
         RETURNING taken.*
@@ -5546,7 +5552,7 @@ BEGIN
                     AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
                     AND (
                         same.place <> 'excluded' OR same.reason = 'dismissed'
-                        OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
+                        OR (same.refunded_at IS NOT NULL AND NOT same.is_family_shared)))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id IN (restored.original_transaction_id, restored.transaction_id)
@@ -6258,10 +6264,10 @@ BEGIN
         SELECT FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id
+            AND same.transaction_id <> t.transaction_id AND NOT same.is_family_shared
             AND (
                 same.place <> 'excluded' OR same.reason = 'dismissed'
-                OR (t.reason = 'restored' AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')
+                OR (t.reason = 'restored' AND same.refunded_at IS NOT NULL)
                 -- Of several that are refunded the original will stand for all, or else the lowest id.
                 OR (
                     same.reason = 'refunded'
@@ -6581,7 +6587,7 @@ DECLARE
     beside    iap.transactions[];
     taken     bigint;
 BEGIN
-    IF NOT (is_once OR is_period) THEN
+    IF t.is_family_shared OR NOT (is_once OR is_period) THEN
         RETURN NULL;
     END IF;
     -- An import may have told of another id while what was delivered under a third was being taken back. Who takes that
@@ -6769,6 +6775,8 @@ BEGIN
         UNION
         SELECT t.original_transaction_id, t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
     ) AS once
+    -- What a family shares keeps nobody from what they paid for.
+    WHERE t.is_family_shared IS NOT TRUE
     GROUP BY once.id, t.bundle_id, t.environment, once.period
     ORDER BY once.id, t.bundle_id, t.environment, once.period
     ON CONFLICT (original_transaction_id, bundle_id, environment, web_order_line_item_id) DO NOTHING;
@@ -7184,7 +7192,7 @@ BEGIN
                     AND same.original_transaction_id = restorable.original_transaction_id
                     AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                    AND same.refunded_at IS NOT NULL AND NOT same.is_family_shared
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
                 FROM transactions AS same
@@ -7195,7 +7203,7 @@ BEGIN
                     -- By words that no index answers to, here and below: the planner would read all of what is
                     -- excluded, or white, where there was none before.
                     AND starts_with(same.place, 'excluded') AND same.refunded_at IS NOT NULL
-                    AND same.reason <> 'family_shared'
+                    AND NOT same.is_family_shared
                     AND (
                         same.product_id = restorable.product_id
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')

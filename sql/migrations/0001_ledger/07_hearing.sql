@@ -105,10 +105,10 @@ BEGIN
         SELECT FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id
+            AND same.transaction_id <> t.transaction_id AND NOT same.is_family_shared
             AND (
                 same.place <> 'excluded' OR same.reason = 'dismissed'
-                OR (t.reason = 'restored' AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')
+                OR (t.reason = 'restored' AND same.refunded_at IS NOT NULL)
                 -- Of several that are refunded the original will stand for all, or else the lowest id.
                 OR (
                     same.reason = 'refunded'
@@ -150,7 +150,7 @@ BEGIN
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
         -- Of what is shared in a family nobody paid: when that ends, no money goes back.
-        IF t.place <> 'white' AND (t.place <> 'black' OR v.exclusion IS DISTINCT FROM 'family_shared') AND (
+        IF t.place <> 'white' AND (t.place <> 'black' OR t.is_family_shared IS NOT TRUE) AND (
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
             was.refund_run_id IS NULL
             OR iap.is_later_refund(was, v)

@@ -63,7 +63,7 @@ BEGIN
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment
                     AND (
-                        t.place <> 'black'
+                        t.place <> 'black' OR t.is_family_shared
                         OR taken.original_transaction_id NOT IN (t.original_transaction_id, t.transaction_id)
                         OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, ''))))
         RETURNING taken.*
@@ -181,13 +181,16 @@ BEGIN
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
     -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
-    -- tells of.
+    -- tells of. What turns out to be shared in a family keeps none.
     SELECT array_agg(c) FILTER (WHERE (c.became).place = 'black'), array_agg(c.became) INTO corrected, alike
     FROM unnest(changes) AS c
     WHERE (c.was).place = (c.became).place AND ((c.became).place = 'black' OR (c.became).reason = 'refunded')
-        AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
+        AND (
+            (c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id,
+            (c.was).is_family_shared)
             IS DISTINCT FROM (
-                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
+                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id,
+                (c.became).is_family_shared);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
         PERFORM iap.withdraw_granted_twice(corrected, actor, run, at);

@@ -53,6 +53,8 @@ LANGUAGE sql STABLE AS $$
             THEN ($1).product_id = ($2).product_id OR coalesce(iap.type_of($2) = 'non_consumable', false)
         ELSE iap.is_same_period($1, $2)
     END
+        -- What a family shared was another purchase. What has yet to enter is taken for none of that.
+        AND coalesce(($1).is_family_shared, false) = coalesce(($2).is_family_shared, false)
 $$;
 COMMENT ON FUNCTION iap.is_same_purchase IS
     'Whether two transactions of one original are one purchase, owed once: a non-consumable, or one period of a '
@@ -77,6 +79,8 @@ BEGIN
         UNION
         SELECT t.original_transaction_id, t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
     ) AS once
+    -- What a family shares keeps nobody from what they paid for.
+    WHERE t.is_family_shared IS NOT TRUE
     GROUP BY once.id, t.bundle_id, t.environment, once.period
     ORDER BY once.id, t.bundle_id, t.environment, once.period
     ON CONFLICT (original_transaction_id, bundle_id, environment, web_order_line_item_id) DO NOTHING;
@@ -189,7 +193,7 @@ DECLARE
     beside    iap.transactions[];
     taken     bigint;
 BEGIN
-    IF NOT (is_once OR is_period) THEN
+    IF t.is_family_shared OR NOT (is_once OR is_period) THEN
         RETURN NULL;
     END IF;
     -- An import may have told of another id while what was delivered under a third was being taken back. Who takes that
@@ -291,7 +295,7 @@ BEGIN
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
             AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
             -- What a family shared was another purchase.
-            AND same.reason <> 'family_shared'
+            AND NOT same.is_family_shared
             AND (
                 iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
                 -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
@@ -322,7 +326,8 @@ CREATE FUNCTION iap.outcome_otherwise(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN CASE
-        WHEN iap.is_refunded_otherwise(t) THEN 'excluded'
+        -- Another of the family paid. It is white where its delivery was taken back, until the night hears of it.
+        WHEN t.is_family_shared OR iap.is_refunded_otherwise(t) THEN 'excluded'
         WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
             THEN 'already_delivered'
         WHEN iap.is_elsewhere(t) OR (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN 'undecided'

@@ -85,7 +85,7 @@ BEGIN
                     AND same.original_transaction_id = restorable.original_transaction_id
                     AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                    AND same.refunded_at IS NOT NULL AND NOT same.is_family_shared
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
                 FROM transactions AS same
@@ -96,7 +96,7 @@ BEGIN
                     -- By words that no index answers to, here and below: the planner would read all of what is
                     -- excluded, or white, where there was none before.
                     AND starts_with(same.place, 'excluded') AND same.refunded_at IS NOT NULL
-                    AND same.reason <> 'family_shared'
+                    AND NOT same.is_family_shared
                     AND (
                         same.product_id = restorable.product_id
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
@@ -247,7 +247,7 @@ BEGIN
                     AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
                     AND (
                         same.place <> 'excluded' OR same.reason = 'dismissed'
-                        OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
+                        OR (same.refunded_at IS NOT NULL AND NOT same.is_family_shared)))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id IN (restored.original_transaction_id, restored.transaction_id)

@@ -160,7 +160,7 @@ BEGIN
             FOR UPDATE SKIP LOCKED
         ) AS locked
         WHERE restored.reason IN ('restored', 'dismissed') AND restored.refunded_at IS NOT NULL
-            AND restored.refund_run_id IS NOT NULL
+            AND restored.refund_run_id IS NOT NULL AND NOT restored.is_family_shared
             AND CASE
                 -- Of this id Apple said later that there is none.
                 WHEN delivered.refunded_at IS NULL
