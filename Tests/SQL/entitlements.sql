@@ -225,6 +225,9 @@ SELECT is(test.open_of('n4'), NULL, 'a year whose end Apple has yet to tell is s
 SELECT test.period('n5', -10, 20, 'n4', 'premium.month');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'no night takes it for the upgrade');
 SELECT is(test.open_of('n4'), 'n5', 'which is owed');
+SELECT test.period('nc', 20, 50, 'n4', 'premium.month');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor for its renewal');
+DELETE FROM iap.transactions WHERE transaction_id = 'nc';
 SELECT is(test.entitle(20, 'n4'), 325.0, 'until the server says so');
 SELECT is(test.open_of('n4'), NULL, 'and is served');
 SELECT test.run_as('iap_app', $$
@@ -237,10 +240,22 @@ SELECT test.run_as('iap_app', $$
 SELECT is(
     (SELECT transaction_id FROM iap.owed('com.example.a', 'nora')), 'n7',
     'and what renews it in its billing grace is owed');
-DELETE FROM iap.transactions WHERE transaction_id ~ '^n[4-7]$';
-DELETE FROM iap.moves WHERE transaction_id ~ '^n[4-7]$';
-DELETE FROM iap.entitlements WHERE original_transaction_id IN ('n4', 'n6');
-DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'n6';
+-- What took another's place long ago is renewed as ever, though nobody knows that one's end.
+SELECT test.admit_days_ago('n8', 'n8', 400), test.period('na', -300, 2, 'n8', 'premium.month');
+SELECT test.entitle(40, 'n8'), test.said_days_ago('n8', 3), test.period('nb', -1, 30, 'n8', 'premium.month');
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
+SELECT is(test.open_of('n8'), NULL, 'a renewal that was granted days ahead');
+-- Before an original there is no period whose grant it could be.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.admit(
+        'com.example.a', 'Production', 'n9', 'n9', 'unheard.of', 1, now() - interval '1 hour', 'nick')$$);
+SELECT test.run_as('iap_app', $$
+    SELECT iap.entitle('com.example.a', 'n9', 'nick', now() + interval '23 hours')$$);
+SELECT is(test.claim('n9', 'nick'), 'already_delivered', 'a pass of a day, of whatever type, is had once');
+DELETE FROM iap.transactions WHERE transaction_id ~ '^n[4-9ab]$';
+DELETE FROM iap.moves WHERE transaction_id ~ '^n[4-9ab]$';
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('n4', 'n6', 'n8', 'n9');
+DELETE FROM iap.delivered_originals WHERE original_transaction_id IN ('n6', 'n9');
 
 -- What stays undecided keeps nothing else from being covered.
 SELECT test.admit('d1', product_id => 'unheard.of'), test.admit('d2', 'd1', 'unheard.of');

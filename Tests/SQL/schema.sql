@@ -3317,7 +3317,16 @@ BEGIN
             AND (
                 replaced.expires_at > t.purchased_at
                 -- Apple has yet to tell the end of it: a renewal is granted a day ahead at most.
-                OR (replaced.expires_at IS NULL AND t.purchased_at > is_bought_since.granted_at + interval '1 day')));
+                OR (
+                    replaced.expires_at IS NULL AND t.purchased_at > is_bought_since.granted_at + interval '1 day'
+                    -- By the next one it was over: the grant was said for that.
+                    AND NOT EXISTS (
+                        SELECT FROM transactions AS next
+                        WHERE iap.is_of_original(
+                                next.transaction_id, next.original_transaction_id, t.original_transaction_id)
+                            AND next.bundle_id = t.bundle_id AND next.environment = t.environment
+                            AND next.purchased_at > replaced.purchased_at
+                            AND next.purchased_at <= is_bought_since.granted_at))));
 END
 $$;
 
@@ -3350,8 +3359,11 @@ CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timest
         WHEN ($1).expires_at IS NOT NULL THEN iap.reaches(($2).entitled_until, ($1).expires_at)
         -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, is
         -- none of this one: that is said a day before it at most, and reaches further. The shortest is a trial of three
-        -- days. Nor is it known to have no end where nobody knows the type of it.
-        WHEN coalesce(($1).product_type, 'auto_renewable') = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
+        -- days. Nor is it known to have no end where nobody knows the type of it; but before an original there is none.
+        WHEN (
+                ($1).product_type = 'auto_renewable'
+                OR (($1).product_type IS NULL AND ($1).transaction_id <> ($1).original_transaction_id))
+            AND ($2).entitled_until <> 'infinity'
             THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
                 AND ($2).entitled_until > ($1).purchased_at + interval '2 days'
                 AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
