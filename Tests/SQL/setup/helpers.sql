@@ -270,7 +270,7 @@ SELECT 'events', event_id::text FROM iap.events AS e WHERE seal IS DISTINCT FROM
 UNION ALL
 -- Whose latest move is gone.
 SELECT 'moved', transaction_id FROM iap.transactions
-WHERE move_id NOT IN (SELECT move_id FROM iap.moves);
+WHERE move_id IS NOT NULL AND move_id NOT IN (SELECT move_id FROM iap.moves);
 
 -- What entries and moves make of the white table: transactions, units, hash. The same as test.white_tally(), always.
 CREATE FUNCTION test.moved_tally() RETURNS bigint[]
