@@ -205,6 +205,23 @@ SELECT results_eq(
     $$VALUES ('m8' COLLATE "C", 'excluded', true), ('m9', 'black', false)$$,
     'what was delivered under the id that it was restored under was sold once, under the original');
 
+-- Its refund Apple may tell of the other id alone.
+SELECT test.hear(test.heard(
+    'm9', 'server_api', 'full', original_transaction_id => 'm8', exclusion => 'refunded',
+    purchased_at => '2026-09-10 12:00+00', refunded_at => '2026-11-22 19:00+00', storefront => 'USA'));
+SELECT results_eq(
+    $$SELECT refunds_seen FROM finance.sold_against_seen WHERE day = '2026-11-22' AND product_id = 'full'$$,
+    $$VALUES (1::bigint)$$, 'and refunded under that');
+SELECT test.hear(test.heard(
+    'm8', 'server_api', 'full', exclusion => 'refunded', purchased_at => '2026-09-10 12:00+00',
+    refunded_at => '2026-11-22 19:00+00', storefront => 'USA'));
+SET LOCAL search_path = public, iap;
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');
+RESET search_path;
+SELECT results_eq(
+    $$SELECT refunds_seen FROM finance.sold_against_seen WHERE day = '2026-11-22' AND product_id = 'full'$$,
+    $$VALUES (1::bigint)$$, 'once, also where it is told of both');
+
 -- Where the original never came it counts as the first that is known, on the original's day.
 CREATE FUNCTION test.restored(id text, original text, type text DEFAULT 'non_consumable') RETURNS void
 LANGUAGE sql AS $$

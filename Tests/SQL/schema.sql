@@ -8479,16 +8479,17 @@ CREATE VIEW iap.purchases AS
     told.refunded_at,
     told.entry_id,
     told.first_seen_at,
-    ((NOT told.is_family_shared) AND (COALESCE(told.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'invalid_quantity'::text])) AND (COALESCE(told.found_bundle_id, told.bundle_id) = told.bundle_id) AND
+    (counted.is_of_app AND
         CASE
             WHEN (iap.type_by(told.product_type, told.source, products.type) = 'non_consumable'::text) THEN ((told.transaction_id = told.original_transaction_id) OR (told.is_restored AND (NOT (EXISTS ( SELECT
                FROM iap.transactions kin
               WHERE ((((kin.transaction_id = told.original_transaction_id) AND (kin.original_transaction_id = told.original_transaction_id)) OR ((kin.original_transaction_id = told.original_transaction_id) AND (kin.original_transaction_id <> kin.transaction_id) AND (kin.transaction_id < told.transaction_id))) AND (kin.bundle_id = told.bundle_id) AND (kin.environment = told.environment)))))))
             ELSE (told.reason IS DISTINCT FROM 'restored'::text)
         END) AS is_sold,
-    ((told.refunded_at IS NOT NULL) AND ((told.refund_run_id IS NOT NULL) OR (told.reason IS DISTINCT FROM 'refunded'::text))) AS is_refunded
-   FROM (told
+    (counted.is_of_app AND (told.refunded_at IS NOT NULL) AND ((told.refund_run_id IS NOT NULL) OR (told.reason IS DISTINCT FROM 'refunded'::text)) AND (told.reason IS DISTINCT FROM 'restored'::text)) AS is_refunded
+   FROM ((told
      LEFT JOIN iap.products USING (bundle_id, product_id))
+     CROSS JOIN LATERAL ( SELECT ((NOT told.is_family_shared) AND (COALESCE(told.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'invalid_quantity'::text])) AND (COALESCE(told.found_bundle_id, told.bundle_id) = told.bundle_id)) AS is_of_app) counted)
   WHERE (told.environment = 'Production'::text);
 
 COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether and when Apple sold and refunded them.';
@@ -8768,17 +8769,7 @@ COMMENT ON COLUMN finance.refunds_before_delivery.refund_percent IS 'The share t
 COMMENT ON COLUMN finance.refunds_before_delivery.paid IS 'What was paid.';
 
 CREATE VIEW iap.sold_against_seen AS
- WITH seen AS NOT MATERIALIZED (
-         SELECT purchases.bundle_id,
-            purchases.product_id,
-            purchases.storefront,
-            purchases.quantity,
-            purchases.sold_at,
-            purchases.refunded_at,
-            purchases.is_refunded
-           FROM iap.purchases
-          WHERE purchases.is_sold
-        ), counted AS (
+ WITH counted AS (
          SELECT sales_reports.day,
             sales.bundle_id,
             sales.product_id,
@@ -8809,34 +8800,35 @@ CREATE VIEW iap.sold_against_seen AS
              JOIN iap.sales_reports USING (report_id))
           WHERE (sales_reports.replaced_at IS NULL)
         UNION ALL
-         SELECT ((seen.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
-            seen.bundle_id,
-            seen.product_id,
-            seen.storefront,
+         SELECT ((purchases.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+            purchases.bundle_id,
+            purchases.product_id,
+            purchases.storefront,
             NULL::text,
             NULL::text,
             0,
-            sum(seen.quantity) AS sum,
+            sum(purchases.quantity) AS sum,
             0,
             0,
             0
-           FROM seen
-          GROUP BY (((seen.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
+           FROM iap.purchases
+          WHERE purchases.is_sold
+          GROUP BY (((purchases.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date), purchases.bundle_id, purchases.product_id, purchases.storefront
         UNION ALL
-         SELECT ((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
-            seen.bundle_id,
-            seen.product_id,
-            seen.storefront,
+         SELECT ((purchases.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+            purchases.bundle_id,
+            purchases.product_id,
+            purchases.storefront,
             NULL::text,
             NULL::text,
             0,
             0,
             0,
-            sum(seen.quantity) AS sum,
+            sum(purchases.quantity) AS sum,
             0
-           FROM seen
-          WHERE seen.is_refunded
-          GROUP BY (((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
+           FROM iap.purchases
+          WHERE purchases.is_refunded
+          GROUP BY (((purchases.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date), purchases.bundle_id, purchases.product_id, purchases.storefront
         ), placed AS (
          SELECT counted.day,
             counted.bundle_id,

@@ -70,9 +70,7 @@ WITH told AS NOT MATERIALIZED (
 SELECT
     transaction_id, bundle_id, product_id, quantity, booked_milliunits, booked_currency, place, reason, delivered_by,
     storefront, purchased_at, sold_at, refunded_at, entry_id, first_seen_at,
-    NOT is_family_shared AND coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'invalid_quantity')
-        -- Delivered before anybody knew that it is of another app.
-        AND coalesce(found_bundle_id, bundle_id) = bundle_id
+    is_of_app
         -- A restored purchase was sold when it was first made, under whatever id it was delivered: it counts as the
         -- original, and where only restored ones are known, as the first of them; a restored period of a subscription
         -- is counted under the id that stands for it, be the other one the original's.
@@ -94,10 +92,19 @@ SELECT
                         AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment)
             ELSE reason IS DISTINCT FROM 'restored'
         END AS is_sold,
-    -- Of what the support desk alone says, Apple's report never tells.
-    refunded_at IS NOT NULL AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded') AS is_refunded
+    is_of_app AND refunded_at IS NOT NULL
+        -- Of what the support desk alone says, Apple's report never tells.
+        AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded')
+        -- A refund counts under the id that was delivered, or stands for the others, whichever was sold.
+        AND reason IS DISTINCT FROM 'restored' AS is_refunded
 FROM told
 LEFT JOIN iap.products USING (bundle_id, product_id)
+CROSS JOIN LATERAL (
+    SELECT
+        NOT is_family_shared AND coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'invalid_quantity')
+            -- Delivered before anybody knew that it is of another app.
+            AND coalesce(found_bundle_id, bundle_id) = bundle_id AS is_of_app
+) AS counted
 WHERE environment = 'Production';
 COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether and when Apple sold and refunded them.';
 
@@ -116,11 +123,7 @@ COMMENT ON COLUMN finance.compared_days.day IS 'A day of Pacific Time.';
 
 -- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
 CREATE VIEW iap.sold_against_seen AS
-WITH seen AS NOT MATERIALIZED (
-    SELECT bundle_id, product_id, storefront, quantity, sold_at, refunded_at, is_refunded
-    FROM iap.purchases
-    WHERE is_sold
-), counted AS (
+WITH counted AS (
     SELECT
         sales_reports.day, sales.bundle_id, sales.product_id, sales.storefront,
         CASE WHEN units > 0 THEN sales.currency END AS currency,
@@ -136,13 +139,14 @@ WITH seen AS NOT MATERIALIZED (
     SELECT
         (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
         NULL, 0, sum(quantity), 0, 0, 0
-    FROM seen
+    FROM iap.purchases
+    WHERE is_sold
     GROUP BY 1, 2, 3, 4
     UNION ALL
     SELECT
         (refunded_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
         NULL, 0, 0, 0, sum(quantity), 0
-    FROM seen
+    FROM iap.purchases
     WHERE is_refunded
     GROUP BY 1, 2, 3, 4
 ), placed AS (
