@@ -108,7 +108,7 @@ GRANT EXECUTE ON FUNCTION
     iap.position_of, iap.present, iap.rebooked, iap.refund_reversed, iap.refunded, iap.share_of, iap.unrefunded,
     -- A later word of Apple's.
     iap.ends_refund, iap.has_access, iap.heard, iap.is_another_night, iap.is_granted_to_others, iap.is_later_refund,
-    iap.is_outdated_refund, iap.may_not_know, iap.paid_again, iap.stands_otherwise,
+    iap.is_outdated_refund, iap.is_same_refund, iap.may_not_know, iap.paid_again, iap.stands_otherwise,
     -- The writer of moves.
     iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
     iap.refuse_unseen_cases, iap.release_orders, iap.release_originals,
@@ -174,7 +174,6 @@ GRANT SELECT ON
     iap.account_tokens, iap.redeliveries
     TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.is_of_original, iap.is_given_up TO iap_support;
-GRANT SELECT (transaction_id, bundle_id, environment, tries, taken_at, ordered_at) ON iap.redeliveries TO iap_import;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,
@@ -192,6 +191,7 @@ GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.uploads, iap.transactions, iap.white, iap.black, iap.excluded,
     iap.cases, iap.delivered_originals, iap.entitlements, iap.sources, iap.source_files, iap.refused_rows
     TO iap_import;
+GRANT SELECT (transaction_id, bundle_id, environment, tries, taken_at, ordered_at) ON iap.redeliveries TO iap_import;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
     is_erased, device_purged_at, seal)

@@ -1310,8 +1310,7 @@ BEGIN
                     AND (restored.revocation_type, restored.revocation_percentage)
                         IS DISTINCT FROM (delivered.revocation_type, delivered.revocation_percentage)
                     AND (delivered.revocation_type IS NULL OR restored.refund_told_at > delivered.refund_told_at)
-                    AND restored.refunded_at > delivered.refunded_at - interval '1 second'
-                    AND restored.refunded_at < delivered.refunded_at + interval '1 second'
+                    AND iap.is_same_refund(restored.refunded_at, delivered.refunded_at)
             END
     LOOP
         told.refunded_at := known.refunded_at;
@@ -2918,11 +2917,7 @@ BEGIN
             OR (v.revocation_type IS NOT NULL
                 AND (
                     v.verified_at >= was.verified_at
-                    OR (
-                        t.revocation_type IS NULL
-                        -- Some of Apple's formats tell when it was to the second.
-                        AND v.refunded_at > t.refunded_at - interval '1 second'
-                        AND v.refunded_at < t.refunded_at + interval '1 second'))
+                    OR (t.revocation_type IS NULL AND iap.is_same_refund(v.refunded_at, t.refunded_at)))
                 AND (t.revocation_type, t.revocation_percentage)
                     IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
         THEN
@@ -3676,6 +3671,14 @@ CREATE FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) 
 $_$;
 
 COMMENT ON FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) IS 'Whether two transactions of one original are one purchase, owed once: a non-consumable, or one period of a subscription.';
+
+CREATE FUNCTION iap.is_same_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT $1 > $2 - interval '1 second' AND $1 < $2 + interval '1 second'
+$_$;
+
+COMMENT ON FUNCTION iap.is_same_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) IS 'Whether two words of a refund''s time are of one refund: some of Apple''s formats tell it to the second.';
 
 CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
     LANGUAGE plpgsql
@@ -10140,6 +10143,8 @@ REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC
 REVOKE ALL ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_same_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) FROM PUBLIC;
 

@@ -35,6 +35,13 @@ $$;
 COMMENT ON FUNCTION iap.is_outdated_refund IS
     'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
 
+CREATE FUNCTION iap.is_same_refund(refunded_at timestamptz, known_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT $1 > $2 - interval '1 second' AND $1 < $2 + interval '1 second'
+$$;
+COMMENT ON FUNCTION iap.is_same_refund IS
+    'Whether two words of a refund''s time are of one refund: some of Apple''s formats tell it to the second.';
+
 CREATE FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     -- Some of Apple's formats tell of it to the second.
@@ -158,11 +165,7 @@ BEGIN
             OR (v.revocation_type IS NOT NULL
                 AND (
                     v.verified_at >= was.verified_at
-                    OR (
-                        t.revocation_type IS NULL
-                        -- Some of Apple's formats tell when it was to the second.
-                        AND v.refunded_at > t.refunded_at - interval '1 second'
-                        AND v.refunded_at < t.refunded_at + interval '1 second'))
+                    OR (t.revocation_type IS NULL AND iap.is_same_refund(v.refunded_at, t.refunded_at)))
                 AND (t.revocation_type, t.revocation_percentage)
                     IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
         THEN

@@ -170,8 +170,7 @@ BEGIN
                     AND (restored.revocation_type, restored.revocation_percentage)
                         IS DISTINCT FROM (delivered.revocation_type, delivered.revocation_percentage)
                     AND (delivered.revocation_type IS NULL OR restored.refund_told_at > delivered.refund_told_at)
-                    AND restored.refunded_at > delivered.refunded_at - interval '1 second'
-                    AND restored.refunded_at < delivered.refunded_at + interval '1 second'
+                    AND iap.is_same_refund(restored.refunded_at, delivered.refunded_at)
             END
     LOOP
         told.refunded_at := known.refunded_at;
