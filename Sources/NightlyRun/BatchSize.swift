@@ -5,7 +5,7 @@ struct BatchSize {
     private static let wantedBytes = 1_500_000
     private static let wantedTransactions = 2_500
     /// The size of the first batch, when nothing is known yet.
-    private static let first = 128
+    static let first = 128
 
     /// The most, whatever the receipts are.
     let ceiling: Int

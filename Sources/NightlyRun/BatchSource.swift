@@ -8,8 +8,9 @@ import Reconciliation
 struct BatchSource {
     let night: Night
     private var size: BatchSize
-    /// The buckets in hand.
+    /// The buckets in hand, and whether it is the turn of what met a trouble in them.
     private var buckets: [Int] = []
+    private var isTroubled = false
     private var end = Data()
 
     init(night: Night) {
@@ -40,9 +41,10 @@ struct BatchSource {
         var taken = 0
         defer { night.giveBack(limit - min(limit, taken)) }
         let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
-            [end, night] () async throws(LedgerError) in
+            [end, night, isTroubled] () async throws(LedgerError) in
             try await retryingConflicts(for: night.settings.patience) { () async throws(LedgerError) in
-                try await session.nextBatch(buckets: buckets, after: end, limit: limit, now: night.now)
+                try await session.nextBatch(
+                    buckets: buckets, isTroubled: isTroubled, after: end, limit: limit, now: night.now)
             }
         }
         taken = batch.receiptCount
@@ -58,8 +60,10 @@ struct BatchSource {
     /// The buckets in hand, otherwise the next that this worker comes to own. A dry run writes nothing and owns none.
     private mutating func current(_ session: LedgerSession) async throws(LedgerError) -> [Int] {
         while buckets.isEmpty {
-            let candidates = night.takeBuckets(filling: size.receipts)
-            guard !candidates.isEmpty else { break }
+            let due = night.takeBuckets(filling: size.receipts)
+            guard let first = due.first else { break }
+            isTroubled = first.isTroubled
+            let candidates = due.map(\.bucket)
             let owned = night.isDryRun ? Set(candidates) : try await session.tryLock(buckets: candidates)
             for candidate in candidates where !owned.contains(candidate) { night.leave(bucket: candidate) }
             buckets = candidates.filter(owned.contains)

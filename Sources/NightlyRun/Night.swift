@@ -27,8 +27,8 @@ final class Night: Sendable {
         var leftOut = LeftOut()
         var troubles = Troubles()
         var waiting = Waiting()
-        /// Buckets that no worker of this run has taken yet, and how many receipts are due in each: the last first.
-        var buckets: [(number: Int, due: Int)] = []
+        /// What no worker of this run has taken yet: the last first.
+        var due: [DueReceipts] = []
     }
 
     /// The receipts that must be tried again, by what that says of the night.
@@ -64,24 +64,26 @@ final class Night: Sendable {
     /// Whether no further batch should be taken.
     var isEnding: Bool { stop.isRequested || verifier.isAppleDown || state.withLock { $0.budget <= 0 } }
 
-    /// Lays out the buckets that workers may take, with how many receipts are due in each.
-    func offer(_ due: [Int: Int]) {
+    /// Lays out what workers may take, in the order in which it has its turn.
+    func offer(_ due: [DueReceipts]) {
         state.withLock { state in
-            state.buckets = due.sorted { $0.key > $1.key }.map { (number: $0.key, due: $0.value) }
+            state.due = due.reversed()
             state.leftOut = LeftOut()
         }
     }
 
     /// The next buckets that no worker of this run has taken: as many as fill a batch of that many receipts together,
-    /// because in a small night each holds a few.
-    func takeBuckets(filling limit: Int) -> [Int] {
+    /// because in a small night each holds a few. All of them are of the same turn.
+    func takeBuckets(filling limit: Int) -> [DueReceipts] {
         state.withLock { state in
-            var taken: [Int] = []
-            var due = 0
-            while let next = state.buckets.last, taken.isEmpty || due + next.due <= limit {
-                taken.append(next.number)
-                due += next.due
-                state.buckets.removeLast()
+            var taken: [DueReceipts] = []
+            var count = 0
+            while let next = state.due.last,
+                taken.allSatisfy({ $0.isTroubled == next.isTroubled && count + next.count <= limit })
+            {
+                taken.append(next)
+                count += next.count
+                state.due.removeLast()
             }
             return taken
         }

@@ -12,7 +12,7 @@ struct Run {
     let session: LedgerSession
     let startedAt: Date
     let present: Present
-    let due: [Int: Int]
+    let due: [DueReceipts]
     /// What was new in what Apple tells; `nil` if there is nobody to hear.
     let heard: NoticeTotals?
     /// What asking again about what was sold before came to.
@@ -55,7 +55,7 @@ struct Run {
             try await stopwatch.time(.ask, items: \.asked) { try await Asking(hearing: hearing).ask() }
         }
         let due = try await row.step { try await session.dueReceipts(at: now) }
-        let count = min(due.values.reduce(0, +), options.limit ?? .max)
+        let count = min(due.total, options.limit ?? .max)
         try await row.step { try await session.noteDue(count, of: runID) }
         let night = Night(
             runID: runID, now: now, options: options, settings: job.settings,
@@ -133,7 +133,7 @@ struct Run {
     }
 
     private func takeInbox() async throws -> Taken {
-        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due) {
+        try await WorkerPool(night: night, ledger: ledger).work(session, on: due) {
             try await step { try await session.dueReceipts(at: night.now) }
         }
         checkpoint(.inboxDone)
@@ -174,7 +174,7 @@ struct Run {
         head.take(figures.cases)
         head.pending = figures.pending
         head.stages = night.stopwatch.stages
-        head.beyondLimit = max(0, due.values.reduce(0, +) - max(taken.receipts.due, taken.receipts.tried))
+        head.beyondLimit = max(0, due.total - max(taken.receipts.due, taken.receipts.tried))
         head.purged = purged
         head.leftOut = taken.leftOut
         head.sources = taken.sources
@@ -191,14 +191,15 @@ struct Run {
         var holdersOfBucket: [Int: [LockHolder]] = [:]
         for bucket in leftOut.buckets { holdersOfBucket[bucket] = try await session.holders(of: .bucket(bucket)) }
         // Read only now: what a run that shares the inbox has freed meanwhile is not due any more.
-        let due = leftOut.buckets.isEmpty ? [:] : try await session.dueReceipts(at: night.now)
+        let due = leftOut.buckets.isEmpty ? [] : try await session.dueReceipts(at: night.now)
         for (bucket, holders) in holdersOfBucket.sorted(by: { $0.key < $1.key }) {
             let isShared = job.settings.workers == .shared && !holders.isEmpty && holders.allSatisfy(\.isJob)
-            guard let receipts = due[bucket], !isShared else {
+            let left = due.filter { $0.bucket == bucket }
+            guard !left.isEmpty, !isShared else {
                 leftOut.buckets.remove(bucket)
                 continue
             }
-            leftOut.receipts += receipts
+            leftOut.receipts += left.total
             leftOut.holders += holders.filter { !leftOut.holders.contains($0) }
         }
         return leftOut
@@ -208,7 +209,7 @@ struct Run {
     /// the other tries its own.
     private func untried() async throws -> Int {
         let left = night.receipts.left
-        return left == 0 ? 0 : min(left, try await session.dueReceipts(at: night.now).values.reduce(0, +))
+        return left == 0 ? 0 : min(left, try await session.dueReceipts(at: night.now).total)
     }
 
     /// Hands over the findings. A receiver that is begun once more begins anew.

@@ -12,11 +12,11 @@ struct WorkerPool {
     private static let courtesy = 5.0
 
     /// Runs the workers over the buckets, and once more over what was left, for as long as that brings anything: a
-    /// run that was killed meanwhile leaves its buckets free. `due` says how many receipts are due in each bucket.
+    /// run that was killed meanwhile leaves its buckets free.
     func work(
-        _ session: LedgerSession, buckets: [Int: Int], due: () async throws -> [Int: Int]
+        _ session: LedgerSession, on receipts: [DueReceipts], due: () async throws -> [DueReceipts]
     ) async throws {
-        var remaining = buckets
+        var remaining = receipts
         var losses = 0
         var backoff = DatabaseBackoff(within: min(Self.courtesy, night.settings.patience), pause: 0.2...0.2)
         while !night.isEnding {
@@ -29,7 +29,7 @@ struct WorkerPool {
                 var recorded = 0
                 return try await Worker(night: night, session: session).work(recorded: &recorded)
             }
-            let wasLost = try await pass(workers: min(night.settings.connections, remaining.count))
+            let wasLost = try await pass(workers: workers(for: remaining))
             if night.receipts.left < before {
                 losses = 0
             } else if wasLost, losses < mostReconnects {
@@ -44,10 +44,16 @@ struct WorkerPool {
         }
     }
 
+    /// How many connections these receipts are worth: a session that records its first batch has to make its plans, which
+    /// takes PostgreSQL longer than a few hundred receipts do.
+    private func workers(for receipts: [DueReceipts]) -> Int {
+        max(1, min(night.settings.connections, receipts.count, receipts.total / (2 * BatchSize.first)))
+    }
+
     /// Makes a pass over the buckets. Gives whether a worker lost its session on the way.
     private func pass(workers: Int) async throws -> Bool {
         let ends = try await withThrowingTaskGroup(of: WorkerEnd.self) { group in
-            for _ in 0..<max(1, workers) {
+            for _ in 0..<workers {
                 group.addTask { try await workResiliently() }
             }
             return try await group.reduce(into: [WorkerEnd]()) { $0.append($1) }

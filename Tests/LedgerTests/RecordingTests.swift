@@ -16,7 +16,9 @@ import Testing
             let session = try await ledger.session()
             defer { session.close() }
             let bucket = Int(first & 63)
-            #expect(try await session.dueReceipts(at: began + 3600) == [bucket: 2])
+            #expect(
+                try await session.dueReceipts(at: began + 3600)
+                    == [DueReceipts(bucket: bucket, isTroubled: false, count: 2)])
             #expect(try await session.dueReceipts(at: began - 86_400).isEmpty)
             let batch = try await session.nextBatch(buckets: [bucket], after: Data(), limit: 10, now: began + 3600)
             #expect(batch.isLast && batch.receiptCount == 2)
@@ -119,10 +121,37 @@ import Testing
             #expect(totals.locked.map(\.text) == ["1"] && totals.receiptsHeld.count == 1)
             #expect(totals.newlyWhite.transactions == 1 && totals.receipts.verified == 1)
             #expect(try await session.holdersOfRows().map(\.login) == ["iap_app"])
-            #expect(try await session.dueReceipts(at: began + 3600) == [Int(receipts[0] & 63): 1])
+            #expect(
+                try await session.dueReceipts(at: began + 3600)
+                    == [DueReceipts(bucket: Int(receipts[0] & 63), isTroubled: false, count: 1)])
             try await server.execute("ROLLBACK")
             let rest = try await ledger.record([sightings[0]], receipts: [receipts[0]], run: run, at: began, session)
             #expect(rest.newlyWhite.transactions == 1 && rest.locked.isEmpty)
+        }
+    }
+
+    /// What met a trouble has its turn after all others, also within its own bucket.
+    @Test func whatIsInTroubleComesLast() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            var tried: [TriedReceipt] = []
+            for number in 1...20 {
+                let receipt = try await ledger.submit("upload \(number)")
+                tried.append(TriedReceipt(id: receipt, outcome: .tryAgain(.unreadableAnswer, "no JSON")))
+            }
+            _ = try await session.record(BatchRecord(runID: run, now: began, sightings: [], receipts: tried))
+            let fresh = try await ledger.submit("upload of today")
+            let (later, bucket) = (began + 3 * 86_400, Int(fresh & 63))
+            let due = try await session.dueReceipts(at: later)
+            #expect(due.first == DueReceipts(bucket: bucket, isTroubled: false, count: 1) && due.total == 21)
+            #expect(due.filter { !$0.isTroubled }.count == 1)
+            let first = try await session.nextBatch(buckets: Array(0..<64), after: Data(), limit: 50, now: later)
+            #expect(first.groups.flatMap(\.receipts).map(\.id) == [fresh] && first.isLast)
+            let rest = try await session.nextBatch(
+                buckets: Array(0..<64), isTroubled: true, after: Data(), limit: 50, now: later)
+            #expect(Set(rest.groups.flatMap(\.receipts).map(\.id)) == Set(tried.map(\.id)))
         }
     }
 

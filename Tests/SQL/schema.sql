@@ -9872,7 +9872,7 @@ CREATE INDEX orders_by_user ON iap.orders USING btree (user_id, bundle_id, produ
 
 CREATE INDEX receipts_by_user ON iap.receipts USING btree (user_id, bundle_id);
 
-CREATE INDEX receipts_due ON iap.receipts USING btree (bucket, payload_sha256, receipt_id) INCLUDE (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX receipts_due ON iap.receipts USING btree (bucket, payload_sha256, receipt_id) INCLUDE (next_attempt_at, attempts) WHERE (next_attempt_at IS NOT NULL);
 
 CREATE INDEX receipts_erased ON iap.receipts USING btree (bucket) WHERE (is_erased AND (payload_purged_at IS NULL));
 

@@ -2,6 +2,26 @@ public import Foundation
 import PostgreSQL
 public import Reconciliation
 
+/// How many receipts of a bucket have their turn together.
+public struct DueReceipts: Hashable, Sendable {
+    public let bucket: Int
+    /// Whether they met a trouble when they were tried last. These come after all others: who uploads what makes Apple
+    /// time out, can slow a night, but not keep the same receipts from their turn night after night.
+    public let isTroubled: Bool
+    public let count: Int
+
+    public init(bucket: Int, isTroubled: Bool, count: Int) {
+        self.bucket = bucket
+        self.isTroubled = isTroubled
+        self.count = count
+    }
+}
+
+extension [DueReceipts] {
+    /// How many they are together.
+    public var total: Int { reduce(0) { $0 + $1.count } }
+}
+
 /// Due receipts of some buckets, as far as a batch holds them.
 public struct InboxBatch: Sendable {
     public let buckets: [Int]
@@ -17,24 +37,31 @@ public struct InboxBatch: Sendable {
 }
 
 extension LedgerSession {
-    /// How many receipts are due at that moment, by bucket; buckets without any are left out.
-    public func dueReceipts(at now: Date) async throws(LedgerError) -> [Int: Int] {
+    /// How many receipts are due at that moment, in the order in which they have their turn.
+    public func dueReceipts(at now: Date) async throws(LedgerError) -> [DueReceipts] {
         try await translating {
             try await connection.query(
                 """
-                SELECT bucket::bigint AS bucket, count(*) AS due
+                SELECT bucket::bigint AS bucket, attempts > 0 AS is_troubled, count(*) AS due
                 FROM \(stored: .receipts)
                 WHERE next_attempt_at <= \(now)
-                GROUP BY receipts.bucket
+                GROUP BY receipts.bucket, is_troubled
+                ORDER BY is_troubled, bucket
                 """
-            ).values(of: "due", by: "bucket")
+            ).map {
+                DueReceipts(
+                    bucket: try $0.decode("bucket"), isTroubled: try $0.decode("is_troubled"),
+                    count: try $0.decode("due"))
+            }
         }
     }
 
-    /// The next due receipts of some buckets, in the order of their payloads. Receipts of one payload stay together,
-    /// and the payload comes once for all of them; `payloadBytes` bounds what the batch holds in memory.
+    /// The next due receipts of some buckets, in the order of their payloads, either of those that met a trouble when
+    /// they were tried last, or of the others. Receipts of one payload stay together, and the payload comes once for
+    /// all of them; `payloadBytes` bounds what the batch holds in memory.
     public func nextBatch(
-        buckets: [Int], after: Data, limit: Int, payloadBytes: Int = 16 * 1024 * 1024, now: Date
+        buckets: [Int], isTroubled: Bool = false, after: Data, limit: Int, payloadBytes: Int = 16 * 1024 * 1024,
+        now: Date
     ) async throws(LedgerError) -> InboxBatch {
         let isClustered = try await isClustered()
         let chosen = Self.chosenReceipts(in: buckets.map(Int16.init))
@@ -45,7 +72,8 @@ extension LedgerSession {
                     SELECT bucket, receipt_id, payload_sha256
                     FROM \(stored: .receipts)
                     WHERE \(isIn: buckets.map(Int16.init), of: "receipts") AND next_attempt_at IS NOT NULL
-                        AND next_attempt_at <= \(now) AND payload_sha256 > \(after)
+                        AND next_attempt_at <= \(now) AND (attempts > 0) = \(isTroubled)
+                        AND payload_sha256 > \(after)
                     ORDER BY payload_sha256
                     FETCH FIRST (\(limit)) ROWS WITH TIES
                 ), grouped AS (

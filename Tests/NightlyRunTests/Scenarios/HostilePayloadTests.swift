@@ -90,6 +90,20 @@ import Verification
         }
     }
 
+    /// A night that has time for few receipts takes those first that met no trouble yet.
+    @Test func whatAppleChokedOnBeforeComesLast() async throws {
+        try await withAnswers({ _ in .cut }) { play in
+            for number in 1...20 { try await play.upload(Self.payload("hostile \(number)"), by: "mallory") }
+            let ids = (1...4).map { "100000000000050\($0)" }
+            try await play.upload(Self.payload("buy \(ids[0])"))
+            _ = try await play.night()
+            for id in ids.dropFirst() { try await play.upload(Self.payload("buy \(id)")) }
+            let report = try await play.night(2, limit: ids.count).report
+            #expect(report.receipts.verified == ids.count && report.beyondLimit == 20)
+            #expect(try await play.count("iap.white") == ids.count)
+        }
+    }
+
     /// Nothing that Apple would ever call a receipt: it waits for no better answer, and no night ends for it.
     @Test func whatIsNoReceiptAtAllIsGivenUp() async throws {
         try await withAnswers({ _ in .http(500, "") }) { play in

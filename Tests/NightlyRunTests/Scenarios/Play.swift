@@ -95,13 +95,14 @@ struct Play {
 
     /// The n-th night after the play: the first is tonight.
     func night(
-        _ number: Int = 1, isDryRun: Bool = false, log: @escaping @Sendable (LogEntry) -> Void = { _ in }
+        _ number: Int = 1, isDryRun: Bool = false, limit: Int? = nil,
+        log: @escaping @Sendable (LogEntry) -> Void = { _ in }
     ) async throws -> (report: RunReport, findings: Collector) {
         var findings = Collector()
         let job = NightlyJob(settings: settings, programVersion: "test", log: log, progress: { _ in })
         let now = began + 3600 + Double(number - 1) * 86_400
         let report = try await job.run(
-            RunOptions(isDryRun: isDryRun, now: now), stop: StopSignal(), findings: &findings)
+            RunOptions(isDryRun: isDryRun, limit: limit, now: now), stop: StopSignal(), findings: &findings)
         #expect(report.totals.imbalances == [])
         return (report, findings)
     }

@@ -122,7 +122,7 @@ $$;
 
 -- The batch read: one bucket's due receipts, those of one payload beside each other.
 CREATE INDEX receipts_due ON iap.receipts (bucket, payload_sha256, receipt_id)
-    INCLUDE (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+    INCLUDE (next_attempt_at, attempts) WHERE next_attempt_at IS NOT NULL;
 -- The report's lists of receipts that could not be used, or not yet.
 CREATE INDEX receipts_in_trouble ON iap.receipts (bucket, receipt_id) WHERE error_code IS NOT NULL;
 CREATE INDEX receipts_by_user ON iap.receipts (user_id, bundle_id);
