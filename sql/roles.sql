@@ -192,6 +192,7 @@ GRANT SELECT ON
     iap.cases, iap.delivered_originals, iap.entitlements, iap.sources, iap.source_files, iap.refused_rows
     TO iap_import;
 GRANT SELECT (transaction_id, bundle_id, environment, tries, taken_at, ordered_at) ON iap.redeliveries TO iap_import;
+GRANT SELECT (transaction_id, move_id, moved_at) ON iap.moves TO iap_import;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
     is_erased, device_purged_at, seal)

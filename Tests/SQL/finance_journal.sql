@@ -241,6 +241,18 @@ SELECT test.close_books('2027-07-02 23:45+00');
 SELECT results_eq(
     $$SELECT transaction_id, booked_on FROM finance.purchases WHERE transaction_id IN ('A3', 'A4') ORDER BY 1$$,
     $$VALUES ('A3' COLLATE "C", '2027-07-02'::date), ('A4', '2027-07-03')$$, 'each on its own day');
+-- A claim whose transaction began before midnight takes what was opened again after it.
+SELECT test.present('2027-07-05 12:00+00');
+SELECT test.bought('A5', '2027-07-05 11:00+00'), test.resolve('A5', 'dismissed');
+SELECT test.present('2027-07-06 00:10+00');
+SELECT is(test.reopen('A5'), 'reopened', 'opened again after midnight');
+SELECT test.present('2027-07-05 23:55+00');
+SELECT is(test.claim('A5'), 'delivered', 'and claimed by a transaction from before it');
+SELECT test.present('2027-07-07 02:00+00');
+SELECT test.close_books('2027-07-07 02:00+00');
+SELECT is_empty(
+    $$SELECT test.finance('SELECT transactions::text FROM finance.unclaimed_liability_as_of(''2027-07-05'')
+    WHERE transactions < 0')$$, 'no day ends with less than nothing owed');
 
 -- The journal explains the ledger, and what it does not shows; so does what is gone.
 DELETE FROM iap.transactions WHERE transaction_id = '1';

@@ -132,6 +132,11 @@ SELECT results_eq(
         ('iap.products', 'currency'), ('iap.products', 'list_price_milliunits'), ('iap.products', 'name'),
         ('iap.products', 'type'), ('iap.receipts', 'device'), ('iap.receipts', 'order_id'), ('iap.receipts', 'seal'),
         ('iap.receipts', 'submitted_at'), ('iap.receipts', 'transaction_id')$$, 'and on columns');
+SELECT set_eq(
+    $$SELECT attname::text
+    FROM pg_attribute CROSS JOIN aclexplode(attacl) AS acl
+    WHERE attrelid = 'iap.moves'::regclass AND acl.grantee = 'iap_import'::regrole AND privilege_type = 'SELECT'$$,
+    ARRAY['transaction_id', 'move_id', 'moved_at'], 'of a move it sees when it was');
 SELECT is_empty($$SELECT * FROM test.granted WHERE role = 'iap_app'$$, 'the app''s server has none');
 SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_privacy'$$,

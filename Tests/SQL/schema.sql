@@ -3854,9 +3854,13 @@ BEGIN
         SELECT
             (c.became).move_id, (c.became).transaction_id, (c.became).bundle_id, (c.became).environment,
             coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run,
-            -- Never before its entry: a transaction that began before midnight may move what entered after it, and the
-            -- books have both by their days.
-            greatest(at, (c.was).first_seen_at), was.place, became.place, was.detail, became.detail,
+            -- Never before its entry, or the move before: a transaction that began before midnight may move what
+            -- entered, or moved, after it, and the books have both by their days.
+            greatest(at, (c.was).first_seen_at, (
+                SELECT latest.moved_at
+                FROM moves AS latest
+                WHERE latest.transaction_id = (c.was).transaction_id AND latest.move_id = (c.was).move_id)),
+            was.place, became.place, was.detail, became.detail,
             was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
             was.currency, became.currency, was.booked_as, became.booked_as,
@@ -5529,9 +5533,8 @@ BEGIN
         SELECT restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
-        -- The move that took it out of white: it may have been corrected since.
-        WHERE moves.details ? 'refunded_as' AND moves.moved_at = greatest(restored.excluded_at, restored.first_seen_at)
-            AND restored.reason = 'restored'
+        -- The move that took it out of white: it may have been corrected since. It is never told before the one before.
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at >= restored.excluded_at AND restored.reason = 'restored'
         UNION
         -- Or never got there, for the sake of what was taken for the same.
         SELECT kin.transaction_id, parted.bundle_id, parted.environment
@@ -5667,10 +5670,11 @@ BEGIN
         -- The moves that put them where they are: what is known of them may have been corrected since.
         CROSS JOIN LATERAL iap.placing_of(ROW(period.*)::iap.transactions) AS ended
         JOIN LATERAL iap.placing_of(t) AS decided
-            ON (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
-                = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
+            ON (decided.kind, decided.actor, decided.details ->> 'note')
+                = (ended.kind, ended.actor, ended.details ->> 'note')
         WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
+            AND coalesce(period.delivered_at, period.excluded_at) = coalesce(t.delivered_at, t.excluded_at)
         ORDER BY period.transaction_id
         FOR UPDATE OF period
     ) AS period

@@ -219,9 +219,13 @@ BEGIN
         SELECT
             (c.became).move_id, (c.became).transaction_id, (c.became).bundle_id, (c.became).environment,
             coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run,
-            -- Never before its entry: a transaction that began before midnight may move what entered after it, and the
-            -- books have both by their days.
-            greatest(at, (c.was).first_seen_at), was.place, became.place, was.detail, became.detail,
+            -- Never before its entry, or the move before: a transaction that began before midnight may move what
+            -- entered, or moved, after it, and the books have both by their days.
+            greatest(at, (c.was).first_seen_at, (
+                SELECT latest.moved_at
+                FROM moves AS latest
+                WHERE latest.transaction_id = (c.was).transaction_id AND latest.move_id = (c.was).move_id)),
+            was.place, became.place, was.detail, became.detail,
             was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
             was.currency, became.currency, was.booked_as, became.booked_as,

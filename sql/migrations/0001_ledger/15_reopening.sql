@@ -130,10 +130,11 @@ BEGIN
         -- The moves that put them where they are: what is known of them may have been corrected since.
         CROSS JOIN LATERAL iap.placing_of(ROW(period.*)::iap.transactions) AS ended
         JOIN LATERAL iap.placing_of(t) AS decided
-            ON (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
-                = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
+            ON (decided.kind, decided.actor, decided.details ->> 'note')
+                = (ended.kind, ended.actor, ended.details ->> 'note')
         WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
+            AND coalesce(period.delivered_at, period.excluded_at) = coalesce(t.delivered_at, t.excluded_at)
         ORDER BY period.transaction_id
         FOR UPDATE OF period
     ) AS period

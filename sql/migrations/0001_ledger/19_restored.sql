@@ -209,9 +209,8 @@ BEGIN
         SELECT restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
-        -- The move that took it out of white: it may have been corrected since.
-        WHERE moves.details ? 'refunded_as' AND moves.moved_at = greatest(restored.excluded_at, restored.first_seen_at)
-            AND restored.reason = 'restored'
+        -- The move that took it out of white: it may have been corrected since. It is never told before the one before.
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at >= restored.excluded_at AND restored.reason = 'restored'
         UNION
         -- Or never got there, for the sake of what was taken for the same.
         SELECT kin.transaction_id, parted.bundle_id, parted.environment
