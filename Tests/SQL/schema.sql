@@ -1425,6 +1425,7 @@ DECLARE
     is_ours boolean := true;
     is_new  boolean := false;
     owed_as text;
+    type    text;
 BEGIN
     PERFORM iap.limit_idleness();
     PERFORM iap.require_bundle_id(claim.bundle_id);
@@ -1461,7 +1462,12 @@ BEGIN
         END IF;
     END IF;
     IF outcome IS NULL THEN
-        outcome := iap.take_for_delivery(t, iap.type_of(t));
+        type := iap.type_of(t);
+        outcome := iap.take_for_delivery(t, type);
+        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.is_refunded_meanwhile(t) THEN
+            PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+            outcome := 'excluded';
+        END IF;
     END IF;
     IF outcome = 'already_delivered' AND t.place = 'white'
         AND (iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t))
@@ -2111,35 +2117,35 @@ CREATE FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id tex
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    details      jsonb := jsonb_build_object(
+    details     jsonb := jsonb_build_object(
         'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
-    taken        text;
-    is_delivered boolean;
+    taken       text;
+    is_refunded boolean;
 BEGIN
     IF iap.is_granted_already(t) AND NOT (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN
         -- As a claim finds. The night writes it, but where nobody knows whether it is the same purchase.
         RETURN 'already_delivered';
-    ELSIF end_owed.how <> 'delivered' THEN
-        -- Else a refund would count for it beside that of the id under which it was delivered.
-        is_delivered := iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t);
-        IF end_owed.how = 'refunded' AND NOT is_delivered AND iap.is_refunded_otherwise(t) THEN
-            -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
-            -- takes nothing out of white.
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
-            RETURN 'excluded';
-        END IF;
-    ELSIF iap.is_refunded_otherwise(t) THEN
+    END IF;
+    -- Whatever ends it: who is about to deliver it, or to call it refunded, under another id is waited for.
+    taken := iap.take_for_delivery(t, iap.type_of(t));
+    is_refunded := iap.is_refunded_meanwhile(t);
+    IF taken IS NULL AND (end_owed.how <> 'delivered' OR is_refunded) THEN
+        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+    END IF;
+    IF end_owed.how = 'delivered' AND is_refunded THEN
         -- The night takes it out of white.
         RETURN 'excluded';
-    ELSE
-        taken := iap.take_for_delivery(t, iap.type_of(t));
-        is_delivered := taken = 'already_delivered';
-    END IF;
-    IF is_delivered THEN
+    ELSIF taken = 'already_delivered' THEN
+        -- Else a refund would count for it beside that of the id under which it was delivered.
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
+    ELSIF end_owed.how = 'refunded' AND is_refunded THEN
+        -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
+        -- takes nothing out of white.
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+        RETURN 'excluded';
     ELSIF end_owed.how <> 'delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,
@@ -3623,6 +3629,25 @@ CREATE FUNCTION iap.is_pseudonym(user_id text) RETURNS boolean
     AS $_$ SELECT $1 ~ '^erased-[0-9a-f]{16}$' $_$;
 
 COMMENT ON FUNCTION iap.is_pseudonym(user_id text) IS 'Whether the person with this id was erased.';
+
+CREATE FUNCTION iap.is_refunded_meanwhile(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        PERFORM
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND NOT starts_with(same.place, 'black')
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+        FOR SHARE SKIP LOCKED;
+    END IF;
+    RETURN iap.is_refunded_otherwise(t);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_refunded_meanwhile(t iap.transactions) IS 'iap.is_refunded_otherwise, for who has taken what is delivered once, and so has waited for a session that was about to call it refunded; ends with a serialization failure where another id was moved after the caller''s snapshot.';
 
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -10141,6 +10166,8 @@ REVOKE ALL ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactio
 REVOKE ALL ON FUNCTION iap.is_period_delivered(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_pseudonym(user_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_refunded_meanwhile(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
 

@@ -310,6 +310,26 @@ COMMENT ON FUNCTION iap.is_refunded_otherwise IS
     'Whether a non-consumable, or period of a subscription, was refunded under another transaction id: then it is owed '
     'under none. Of what nobody knows the type of, by what Apple said of the other.';
 
+CREATE FUNCTION iap.is_refunded_meanwhile(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        PERFORM
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND NOT starts_with(same.place, 'black')
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+        FOR SHARE SKIP LOCKED;
+    END IF;
+    RETURN iap.is_refunded_otherwise(t);
+END
+$$;
+COMMENT ON FUNCTION iap.is_refunded_meanwhile IS
+    'iap.is_refunded_otherwise, for who has taken what is delivered once, and so has waited for a session that was '
+    'about to call it refunded; ends with a serialization failure where another id was moved after the caller''s '
+    'snapshot.';
+
 CREATE FUNCTION iap.is_elsewhere(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

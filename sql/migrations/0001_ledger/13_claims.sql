@@ -139,6 +139,7 @@ DECLARE
     is_ours boolean := true;
     is_new  boolean := false;
     owed_as text;
+    type    text;
 BEGIN
     PERFORM iap.limit_idleness();
     PERFORM iap.require_bundle_id(claim.bundle_id);
@@ -175,7 +176,12 @@ BEGIN
         END IF;
     END IF;
     IF outcome IS NULL THEN
-        outcome := iap.take_for_delivery(t, iap.type_of(t));
+        type := iap.type_of(t);
+        outcome := iap.take_for_delivery(t, type);
+        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.is_refunded_meanwhile(t) THEN
+            PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+            outcome := 'excluded';
+        END IF;
     END IF;
     IF outcome = 'already_delivered' AND t.place = 'white'
         AND (iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t))

@@ -76,35 +76,35 @@ CREATE FUNCTION iap.end_owed(
 ) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-    details      jsonb := jsonb_build_object(
+    details     jsonb := jsonb_build_object(
         'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
-    taken        text;
-    is_delivered boolean;
+    taken       text;
+    is_refunded boolean;
 BEGIN
     IF iap.is_granted_already(t) AND NOT (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN
         -- As a claim finds. The night writes it, but where nobody knows whether it is the same purchase.
         RETURN 'already_delivered';
-    ELSIF end_owed.how <> 'delivered' THEN
-        -- Else a refund would count for it beside that of the id under which it was delivered.
-        is_delivered := iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t);
-        IF end_owed.how = 'refunded' AND NOT is_delivered AND iap.is_refunded_otherwise(t) THEN
-            -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
-            -- takes nothing out of white.
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
-            RETURN 'excluded';
-        END IF;
-    ELSIF iap.is_refunded_otherwise(t) THEN
+    END IF;
+    -- Whatever ends it: who is about to deliver it, or to call it refunded, under another id is waited for.
+    taken := iap.take_for_delivery(t, iap.type_of(t));
+    is_refunded := iap.is_refunded_meanwhile(t);
+    IF taken IS NULL AND (end_owed.how <> 'delivered' OR is_refunded) THEN
+        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+    END IF;
+    IF end_owed.how = 'delivered' AND is_refunded THEN
         -- The night takes it out of white.
         RETURN 'excluded';
-    ELSE
-        taken := iap.take_for_delivery(t, iap.type_of(t));
-        is_delivered := taken = 'already_delivered';
-    END IF;
-    IF is_delivered THEN
+    ELSIF taken = 'already_delivered' THEN
+        -- Else a refund would count for it beside that of the id under which it was delivered.
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
+    ELSIF end_owed.how = 'refunded' AND is_refunded THEN
+        -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
+        -- takes nothing out of white.
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+        RETURN 'excluded';
     ELSIF end_owed.how <> 'delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,

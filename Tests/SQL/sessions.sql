@@ -1,0 +1,120 @@
+-- What several sessions do at once. They are sessions of their own, so that what they commit stays until the database
+-- of this test goes.
+BEGIN;
+SELECT no_plan();
+CREATE EXTENSION dblink;
+
+CREATE FUNCTION test.open(session text, role text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT dblink_connect(session, format(
+        'host=%s port=%s dbname=%s user=%s', split_part(current_setting('unix_socket_directories'), ',', 1),
+        current_setting('port'), current_database(), role))
+$$;
+-- What a session answers to a statement, or the error that it ends with.
+CREATE FUNCTION test.says(session text, query text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+BEGIN
+    IF query ILIKE 'select%' THEN
+        SELECT said INTO answer FROM dblink(session, query) AS told (said text);
+        RETURN answer;
+    END IF;
+    RETURN dblink_exec(session, query);
+EXCEPTION
+    WHEN OTHERS THEN RETURN SQLSTATE;
+END
+$$;
+-- Has a session begin a statement, and says when it waits for another.
+CREATE FUNCTION test.waits(session text, query text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    session_pid integer := test.says(session, 'SELECT pg_backend_pid()')::integer;
+BEGIN
+    PERFORM dblink_send_query(session, query);
+    FOR round IN 1 .. 500 LOOP
+        PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+        IF EXISTS (
+            SELECT FROM pg_stat_activity
+            WHERE pid = session_pid AND (wait_event_type = 'Lock' OR wait_event = 'PgSleep'))
+        THEN
+            RETURN true;
+        END IF;
+        EXIT WHEN dblink_is_busy(session) = 0;
+    END LOOP;
+    RETURN false;
+END
+$$;
+-- What the statement that a session was about ends with.
+CREATE FUNCTION test.ends(session text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+BEGIN
+    SELECT said INTO answer FROM dblink_get_result(session) AS told (said text);
+    PERFORM FROM dblink_get_result(session) AS told (said text);
+    RETURN answer;
+EXCEPTION
+    WHEN OTHERS THEN
+        PERFORM FROM dblink_get_result(session) AS told (said text);
+        RETURN SQLSTATE;
+END
+$$;
+SELECT test.open('server', 'iap_app'), test.open('desk', 'iap_support'), test.open('other desk', 'iap_support'),
+    test.open('owner', 'postgres');
+
+CREATE FUNCTION test.admitting(id text, original text, product text DEFAULT 'full', user_id text DEFAULT 'ann')
+RETURNS text
+LANGUAGE sql AS $$
+    SELECT format(
+        'SELECT iap.admit(''com.example.a'', ''Production'', %L, %L, %L, 1, now(), %L)', id, original, product, user_id)
+$$;
+CREATE FUNCTION test.claiming(id text, user_id text DEFAULT 'ann') RETURNS text
+LANGUAGE sql AS $$ SELECT format('SELECT iap.claim(''com.example.a'', %L, %L)', id, user_id) $$;
+CREATE FUNCTION test.resolving(id text, how text) RETURNS text
+LANGUAGE sql AS $$ SELECT format('SELECT iap.resolve(%L, %L, ''sue'', ''x'')', id, how) $$;
+-- Where the ids of an original are, as it is committed.
+CREATE FUNCTION test.placed(original text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.says('owner', format(
+        'SELECT string_agg(transaction_id || '' '' || coalesce(reason, place), '', '' ORDER BY transaction_id)
+        FROM iap.transactions WHERE original_transaction_id = %L', original))
+$$;
+
+-- Called refunded at the desk while a server delivers it under another id, which so is waited for.
+SELECT test.says('server', test.admitting(id, 'r1')) FROM unnest(ARRAY['r1', 'r2']) AS id;
+SELECT test.says('server', 'BEGIN');
+SELECT is(test.says('server', test.claiming('r2')), 'delivered', 'a server is about to deliver it');
+SELECT ok(test.waits('desk', test.resolving('r1', 'refunded')), 'the desk, which calls it refunded, waits');
+SELECT test.says('server', 'COMMIT');
+SELECT is(test.ends('desk'), 'already_delivered', 'and learns that it was delivered');
+-- The other way round, also where the other id comes only now, and at any isolation level.
+SELECT results_eq(
+    format(
+        $$
+        SELECT
+            test.says('server', test.admitting('%1$s-1', '%1$s-1')), test.says('desk', 'BEGIN'),
+            test.says('server', 'BEGIN ISOLATION LEVEL %2$s'), test.says('server', test.admitting('%1$s-2', '%1$s-1')),
+            test.says('desk', test.resolving('%1$s-1', 'refunded')),
+            test.waits('server', test.claiming('%1$s-2')), test.says('desk', 'COMMIT'), test.ends('server'),
+            left(test.says('server', 'ROLLBACK'), 8)
+        $$, name, level),
+    format(
+        $$VALUES ('white', 'BEGIN', 'BEGIN', 'white', 'refunded', true, 'COMMIT', %L, 'ROLLBACK')$$, answer),
+    'a claim waits for who calls it refunded: ' || level)
+FROM (
+    VALUES
+        ('rc', 'READ COMMITTED', 'excluded'), ('rr', 'REPEATABLE READ', '40001'), ('se', 'SERIALIZABLE', '40001')
+) AS played (name, level, answer);
+-- Two of the desk call two ids refunded: the money goes back once.
+SELECT test.says('server', test.admitting(id, 'd1')) FROM unnest(ARRAY['d1', 'd2']) AS id;
+SELECT test.says('desk', 'BEGIN');
+SELECT is(test.says('desk', test.resolving('d1', 'refunded')), 'refunded', 'one calls it refunded');
+SELECT ok(test.waits('other desk', test.resolving('d2', 'refunded')), 'another its other id');
+SELECT test.says('desk', 'COMMIT');
+SELECT is(test.ends('other desk'), 'excluded', 'and learns that it is');
+SELECT is(test.placed('d1'), 'd1 refunded, d2 restored', 'once');
+
+SELECT dblink_disconnect(session) FROM unnest(dblink_get_connections()) AS session;
+SELECT * FROM finish();
+ROLLBACK;
