@@ -61,7 +61,8 @@ EXCEPTION
 END
 $$;
 SELECT test.open('server', 'iap_app'), test.open('desk', 'iap_support'), test.open('other desk', 'iap_support'),
-    test.open('owner', 'postgres');
+    test.open('import', 'iap_import'), test.open('owner', 'postgres');
+SELECT test.says('import', 'SET search_path = iap, pg_temp');
 
 CREATE FUNCTION test.admitting(id text, original text, product text DEFAULT 'full', user_id text DEFAULT 'ann')
 RETURNS text
@@ -114,6 +115,31 @@ SELECT ok(test.waits('other desk', test.resolving('d2', 'refunded')), 'another i
 SELECT test.says('desk', 'COMMIT');
 SELECT is(test.ends('other desk'), 'excluded', 'and learns that it is');
 SELECT is(test.placed('d1'), 'd1 refunded, d2 restored', 'once');
+
+-- What an import tells of another id while the desk takes its own word back.
+CREATE FUNCTION test.importing(id text, original text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT format(
+        'SELECT iap.import_deliveries(ARRAY[jsonb_populate_record(NULL::iap.verified, %L)])',
+        to_jsonb(test.heard(id, 'app_server', 'full', original_transaction_id => original))
+            || '{"user_id": "ann", "delivered_at": "2026-03-01T12:00:00Z"}')
+$$;
+SELECT test.says('server', test.admitting(id, id)), test.says('desk', test.resolving(id, 'delivered'))
+FROM unnest(ARRAY['i1', 'j1']) AS id;
+SELECT test.says('import', 'BEGIN');
+SELECT is(test.says('import', test.importing('i2', 'i1')), '1', 'an import tells of another id');
+SELECT ok(test.waits('desk', $$SELECT iap.reopen('i1', 'sue', 'x')$$), 'the desk, which takes its word back, waits');
+SELECT test.says('import', 'COMMIT');
+SELECT is(test.ends('desk'), 'already_delivered', 'and learns of it');
+SELECT test.says('desk', 'BEGIN');
+SELECT is(test.says('desk', $$SELECT iap.reopen('j1', 'sue', 'x')$$), 'reopened', 'a word is taken back');
+SELECT ok(test.waits('import', test.importing('j2', 'j1')), 'which an import waits for');
+SELECT test.says('desk', 'COMMIT');
+SELECT is(test.ends('import'), '1', 'to deliver it');
+SELECT is(test.placed('j1'), 'j1 restored, j2 black', 'once');
+SELECT is(
+    test.says('owner', $$SELECT string_agg(DISTINCT transaction_id, ' ') FROM iap.delivered_originals
+        WHERE original_transaction_id = 'j1'$$), 'j2', 'and it keeps the other from being delivered');
 
 SELECT dblink_disconnect(session) FROM unnest(dblink_get_connections()) AS session;
 SELECT * FROM finish();
