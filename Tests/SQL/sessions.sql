@@ -61,7 +61,7 @@ EXCEPTION
 END
 $$;
 SELECT test.open('server', 'iap_app'), test.open('desk', 'iap_support'), test.open('other desk', 'iap_support'),
-    test.open('import', 'iap_import'), test.open('owner', 'postgres');
+    test.open('import', 'iap_import'), test.open('privacy', 'iap_privacy'), test.open('owner', 'postgres');
 SELECT test.says('import', 'SET search_path = iap, pg_temp');
 
 CREATE FUNCTION test.admitting(id text, original text, product text DEFAULT 'full', user_id text DEFAULT 'ann')
@@ -141,6 +141,16 @@ SELECT is(
     test.says('owner', $$SELECT string_agg(DISTINCT transaction_id, ' ') FROM iap.delivered_originals
         WHERE original_transaction_id = 'j1'$$), 'j2', 'and it keeps the other from being delivered');
 
+-- A person is erased while a purchase of theirs is prepared for a commit in two phases.
+SELECT test.says('server', 'BEGIN');
+SELECT test.says('server', test.admitting('z1', 'z1', 'gems', 'zoe'));
+SELECT test.says('server', test.claiming('z1', 'zoe'));
+SELECT is(test.says('server', 'PREPARE TRANSACTION ''zoe'''), 'PREPARE TRANSACTION', 'a purchase is prepared');
+SELECT ok(test.waits('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), 'which is waited for');
+SELECT test.says('server', 'COMMIT PREPARED ''zoe''');
+SELECT is(test.ends('privacy'), 'erased', 'and erased');
+SELECT is(
+    test.says('owner', $$SELECT count(*)::text FROM iap.black WHERE user_id = 'zoe'$$), '0', 'with all that is theirs');
 SELECT dblink_disconnect(session) FROM unnest(dblink_get_connections()) AS session;
 SELECT * FROM finish();
 ROLLBACK;

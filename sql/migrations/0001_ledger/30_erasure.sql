@@ -344,7 +344,8 @@ BEGIN
         AND relation IN (
             'iap.claims'::regclass, 'iap.transactions'::regclass, 'iap.entitlements'::regclass,
             'iap.orders'::regclass, 'iap.receipts'::regclass, 'iap.account_tokens'::regclass)
-        AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid();
+        -- What is prepared, and not committed yet, has no session.
+        AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid();
     WHILE EXISTS (
         WITH RECURSIVE behind AS (
             SELECT pg_backend_pid() AS pid
@@ -354,7 +355,7 @@ BEGIN
             JOIN pg_locks AS waiting ON NOT waiting.granted AND behind.pid = ANY (pg_blocking_pids(waiting.pid))
         )
         SELECT FROM pg_locks
-        WHERE virtualtransaction = ANY (writers) AND pid NOT IN (SELECT behind.pid FROM behind)
+        WHERE virtualtransaction = ANY (writers) AND (pid IN (SELECT behind.pid FROM behind)) IS NOT TRUE
     ) LOOP
         IF clock_timestamp() > since + patience THEN
             RAISE EXCEPTION 'another session has been writing for more than %', patience USING
