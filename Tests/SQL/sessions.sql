@@ -151,6 +151,12 @@ SELECT test.says('server', 'COMMIT PREPARED ''zoe''');
 SELECT is(test.ends('privacy'), 'erased', 'and erased');
 SELECT is(
     test.says('owner', $$SELECT count(*)::text FROM iap.black WHERE user_id = 'zoe'$$), '0', 'with all that is theirs');
+SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
+SELECT is(
+    test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',
+    'nobody is erased, for what others write is not seen');
+SELECT test.says('privacy', 'ROLLBACK');
+
 SELECT dblink_disconnect(session) FROM unnest(dblink_get_connections()) AS session;
 SELECT * FROM finish();
 ROLLBACK;

@@ -385,6 +385,10 @@ BEGIN
     PERFORM iap.limit_idleness();
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'a person is erased at isolation level READ COMMITTED' USING
+            ERRCODE = 'object_not_in_prerequisite_state', HINT = 'What others write meanwhile is not seen at this one.';
+    END IF;
     -- The lock of the nightly job: a run that is under way would write the user down again.
     IF NOT pg_try_advisory_xact_lock((SELECT space FROM iap.lock_space), iap.night_lock()) THEN
         RAISE EXCEPTION 'a run is under way' USING
