@@ -125,7 +125,7 @@ LANGUAGE sql AS $$
             || '{"user_id": "ann", "delivered_at": "2026-03-01T12:00:00Z"}')
 $$;
 SELECT test.says('server', test.admitting(id, id)), test.says('desk', test.resolving(id, 'delivered'))
-FROM unnest(ARRAY['i1', 'j1']) AS id;
+FROM unnest(ARRAY['i1', 'j1', 'k1']) AS id;
 SELECT test.says('import', 'BEGIN');
 SELECT is(test.says('import', test.importing('i2', 'i1')), '1', 'an import tells of another id');
 SELECT ok(test.waits('desk', $$SELECT iap.reopen('i1', 'sue', 'x')$$), 'the desk, which takes its word back, waits');
@@ -140,6 +140,11 @@ SELECT is(test.placed('j1'), 'j1 restored, j2 black', 'once');
 SELECT is(
     test.says('owner', $$SELECT string_agg(DISTINCT transaction_id, ' ') FROM iap.delivered_originals
         WHERE original_transaction_id = 'j1'$$), 'j2', 'and it keeps the other from being delivered');
+SELECT test.says('desk', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), test.says('desk', 'SELECT now()');
+SELECT is(test.says('import', test.importing('k2', 'k1')), '1', 'one that comes after the desk has looked');
+SELECT is(
+    test.says('desk', $$SELECT iap.reopen('k1', 'sue', 'x')$$), '40001', 'has it try again where it can''t see that');
+SELECT test.says('desk', 'ROLLBACK');
 
 -- A person is erased while a purchase of theirs is prepared for a commit in two phases.
 SELECT test.says('server', 'BEGIN');

@@ -72,20 +72,26 @@ BEGIN
     WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
         OR t.web_order_line_item_id IS NOT NULL;
     IF once IS NOT NULL THEN
-        -- So is who takes back just now what was delivered under another id: else what they give back would be taken
-        -- for taken.
-        PERFORM
-        FROM unnest(once) AS t
-        CROSS JOIN LATERAL (
-            SELECT
-            FROM transactions AS same
-            WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                AND same.transaction_id <> t.transaction_id AND same.delivered_by IN ('resolved', 'entitlement')
-                AND (t.web_order_line_item_id IS NULL OR same.web_order_line_item_id = t.web_order_line_item_id)
-            ORDER BY same.transaction_id
-            FOR SHARE
-        ) AS beside;
+        -- So is who takes back just now what was delivered under another id. That is written, and not only locked: who
+        -- is about to take it back waits, and then sees what is delivered here, or is told to try again.
+        UPDATE transactions AS held
+        SET delivered_by = held.delivered_by
+        FROM (
+            SELECT DISTINCT beside.transaction_id, t.bundle_id, t.environment
+            FROM unnest(once) AS t
+            CROSS JOIN LATERAL (
+                SELECT same.transaction_id
+                FROM transactions AS same
+                WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                    AND same.transaction_id <> t.transaction_id
+                    AND same.delivered_by IN ('resolved', 'entitlement')
+                    AND (t.web_order_line_item_id IS NULL OR same.web_order_line_item_id = t.web_order_line_item_id)
+                OFFSET 0
+            ) AS beside
+        ) AS kin
+        WHERE held.transaction_id = kin.transaction_id AND held.bundle_id = kin.bundle_id
+            AND held.environment = kin.environment AND held.delivered_by IN ('resolved', 'entitlement');
         PERFORM iap.take_originals(once);
         SELECT array_agg(t::iap.transactions) INTO restored
         FROM unnest(once) AS t
