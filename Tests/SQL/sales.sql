@@ -261,6 +261,41 @@ SELECT results_eq(
     $$VALUES ('p1' COLLATE "C", 'excluded', false), ('p2', 'black', true), ('p3', 'white', true)$$,
     'a first period that was delivered under the id that it was restored under was sold once');
 
+-- Nor twice where both ids are kept from being owed, or one of them by the desk.
+SELECT test.hear_period(id, 'q1', 'line-3', -70, 'before_start') FROM unnest(ARRAY['q1', 'q2']) AS id;
+SELECT test.hear_period('s1', 's1', 'line-4', -70), test.hear_period('s2', 's1', 'line-4', -70),
+    test.resolve('s1', 'dismissed'), test.claim('s2');
+SELECT set_eq(
+    $$SELECT transaction_id FROM finance.purchases WHERE product_id = 'pass' AND transaction_id > 'q' AND is_sold$$,
+    ARRAY['q1', 's2'], 'each period once');
+
+-- A refund of which Apple tells under several ids was one, whichever of them finance books.
+CREATE FUNCTION test.refunds_of(original text) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        transaction_id, 'server_api', product_id, product_type => 'non_consumable',
+        original_transaction_id => original, exclusion => 'refunded', purchased_at => purchased_at,
+        refunded_at => '2026-11-22 19:00+00', verified_at => now() + interval '1 hour', storefront => 'USA'))
+    FROM iap.transactions
+    WHERE original_transaction_id = original AND reason IS DISTINCT FROM 'refunded';
+    SELECT transaction_id FROM iap.purchases
+    WHERE is_refunded AND (transaction_id = original OR transaction_id LIKE left(original, 1) || '_')
+$$;
+SELECT test.hear(test.heard(
+    id, 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => 't1',
+    exclusion => 'before_start'))
+FROM unnest(ARRAY['t1', 't2']) AS id;
+SELECT results_eq($$SELECT test.refunds_of('t1')$$, ARRAY['t1'], 'from before the start');
+SELECT test.bought('u2', '2026-09-10 12:00+00', 'USA', product_id => 'full', original_transaction_id => 'u1'),
+    test.resolve('u2', 'dismissed');
+SELECT test.bought('u1', '2026-09-10 12:00+00', 'USA', product_id => 'full'), test.claim('u1');
+SELECT results_eq($$SELECT test.refunds_of('u1')$$, ARRAY['u1'], 'dismissed, and delivered');
+SELECT test.bought('v1', '2026-09-10 12:00+00', 'USA', product_id => 'full'), test.resolve('v1', 'refunded');
+SELECT test.hear(test.heard(
+    'v2', 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => 'v1',
+    exclusion => 'restored'));
+SELECT results_eq($$SELECT test.refunds_of('v1')$$, ARRAY['v2'], 'beside the desk''s, which Apple does not know');
+
 -- Nor was what was delivered for a purchase in another app.
 SELECT test.bought('f1', '2026-09-11 12:00+00', 'USA'), test.claim('f1'),
     test.hear(test.heard('f1', exclusion => 'foreign_bundle', purchased_at => '2026-09-11 12:00+00'));

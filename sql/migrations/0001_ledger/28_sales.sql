@@ -90,13 +90,54 @@ SELECT
                                 AND kin.original_transaction_id <> kin.transaction_id
                                 AND kin.transaction_id < told.transaction_id))
                         AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment)
-            ELSE reason IS DISTINCT FROM 'restored'
+            ELSE
+                reason IS DISTINCT FROM 'restored'
+                -- Of a period that several ids keep from being owed, each for a reason of its own, the first.
+                AND (
+                    place <> 'excluded' OR web_order_line_item_id IS NULL
+                    OR NOT EXISTS (
+                        SELECT FROM iap.transactions AS kin
+                        WHERE (
+                                (
+                                    kin.transaction_id = told.original_transaction_id
+                                    AND kin.original_transaction_id = told.original_transaction_id)
+                                OR (
+                                    kin.original_transaction_id = told.original_transaction_id
+                                    AND kin.original_transaction_id <> kin.transaction_id))
+                            AND kin.web_order_line_item_id = told.web_order_line_item_id
+                            AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
+                            AND kin.transaction_id <> told.transaction_id AND NOT kin.is_family_shared
+                            AND (
+                                kin.place <> 'excluded'
+                                OR (
+                                    kin.reason NOT IN ('restored', 'sandbox', 'foreign_bundle', 'invalid_quantity')
+                                    AND kin.transaction_id < told.transaction_id))))
         END AS is_sold,
-    is_of_app AND refunded_at IS NOT NULL
-        -- Of what the support desk alone says, Apple's report never tells.
-        AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded')
-        -- A refund counts under the id that was delivered, or stands for the others, whichever was sold.
-        AND reason IS DISTINCT FROM 'restored' AS is_refunded
+    -- Of what the support desk alone says, Apple's report never tells.
+    is_of_app AND refunded_at IS NOT NULL AND refund_run_id IS NOT NULL
+        -- A refund counts under the id that was delivered, or stands for the others, whichever was sold. Where none of
+        -- them does, or the desk's word stands, under the first of which Apple tells it.
+        AND (
+            place = 'black' OR reason = 'refunded'
+            OR NOT EXISTS (
+                SELECT FROM iap.transactions AS kin
+                WHERE (
+                        (
+                            kin.transaction_id = told.original_transaction_id
+                            AND kin.original_transaction_id = told.original_transaction_id)
+                        OR (
+                            kin.original_transaction_id = told.original_transaction_id
+                            AND kin.original_transaction_id <> kin.transaction_id))
+                    AND kin.web_order_line_item_id IS NOT DISTINCT FROM told.web_order_line_item_id
+                    AND (kin.web_order_line_item_id IS NOT NULL OR kin.product_type IS DISTINCT FROM 'auto_renewable')
+                    AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
+                    AND kin.transaction_id <> told.transaction_id AND NOT kin.is_family_shared
+                    AND (
+                        kin.place = 'black'
+                        OR (
+                            kin.refunded_at IS NOT NULL AND kin.refund_run_id IS NOT NULL
+                            AND (kin.reason = 'refunded' OR kin.transaction_id < told.transaction_id)))))
+            AS is_refunded
 FROM told
 LEFT JOIN iap.products USING (bundle_id, product_id)
 CROSS JOIN LATERAL (
