@@ -7878,7 +7878,10 @@ CREATE VIEW finance.control_totals_by_day AS
     (sum(counted.black))::bigint AS black,
     (sum(counted.excluded))::bigint AS excluded,
     ((((sum(counted.received) - sum(counted.white)) - sum(counted.black)) - sum(counted.excluded)))::bigint AS difference,
-    bool_and(counted.balances) AS balances
+        CASE
+            WHEN ((bool_and(counted.balances) IS FALSE) OR (count(counted.balances) = count(*))) THEN bool_and(counted.balances)
+            ELSE NULL::boolean
+        END AS balances
    FROM counted
   GROUP BY counted.day;
 

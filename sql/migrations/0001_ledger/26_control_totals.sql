@@ -68,7 +68,8 @@ WITH counted AS (
 SELECT
     day, count(*) AS runs, sum(received)::bigint AS received, sum(units)::bigint AS units, sum(white)::bigint AS white,
     sum(newly_white)::bigint AS newly_white, sum(black)::bigint AS black, sum(excluded)::bigint AS excluded,
-    (sum(received) - sum(white) - sum(black) - sum(excluded))::bigint AS difference, bool_and(balances) AS balances
+    (sum(received) - sum(white) - sum(black) - sum(excluded))::bigint AS difference,
+    CASE WHEN bool_and(balances) IS FALSE OR count(balances) = count(*) THEN bool_and(balances) END AS balances
 FROM counted
 GROUP BY day;
 COMMENT ON VIEW finance.control_totals_by_day IS
