@@ -114,6 +114,15 @@ SELECT results_eq(
     $$SELECT units, amount FROM finance.purchases WHERE transaction_id = '18'$$, $$VALUES (-3, NULL::numeric)$$,
     'so nothing was paid for them');
 
+-- What Apple does not bear out, as it was delivered last.
+SELECT test.admit('19'), test.resolve('19', 'delivered'), test.hear(test.heard('19', 'server_api', quantity => 2));
+SELECT results_eq(
+    $$SELECT why, units FROM finance.delivered_unproved WHERE transaction_id = '19'$$,
+    $$VALUES ('other_quantity', 2)$$, 'Apple sold two, where one was delivered');
+SELECT test.reopen('19'), test.claim('19');
+SELECT is_empty(
+    $$SELECT FROM finance.delivered_unproved WHERE transaction_id = '19'$$, 'taken back, two were delivered');
+
 -- Misdeliveries, by the evidence that weighs most.
 INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, app_account_token, created_at)
 VALUES

@@ -8026,7 +8026,8 @@ CREATE VIEW iap.unproved AS
             delivery_checks.checked_at AS found_at,
             delivery_checks.transaction_id,
             delivery_checks.bundle_id,
-            delivery_checks.environment
+            delivery_checks.environment,
+            NULL::bigint AS move_id
            FROM iap.delivery_checks
           WHERE (delivery_checks.finding <> ALL (ARRAY['account_gone'::text, 'unanswered'::text]))
         UNION ALL
@@ -8034,7 +8035,8 @@ CREATE VIEW iap.unproved AS
             moves.moved_at,
             moves.transaction_id,
             moves.bundle_id,
-            moves.environment
+            moves.environment,
+            moves.move_id
            FROM iap.moves
           WHERE ((moves.from_place = 'black'::text) AND (moves.to_place = 'black'::text) AND (moves.from_product_id <> moves.to_product_id))
         UNION ALL
@@ -8042,7 +8044,8 @@ CREATE VIEW iap.unproved AS
             moves.moved_at,
             moves.transaction_id,
             moves.bundle_id,
-            moves.environment
+            moves.environment,
+            moves.move_id
            FROM iap.moves
           WHERE ((moves.from_place = 'black'::text) AND (moves.to_place = 'black'::text) AND (moves.from_units <> moves.to_units) AND (moves.from_detail <> 'import'::text))
         UNION ALL
@@ -8050,7 +8053,8 @@ CREATE VIEW iap.unproved AS
             transactions.delivered_at,
             transactions.transaction_id,
             transactions.bundle_id,
-            transactions.environment
+            transactions.environment,
+            NULL::bigint
            FROM iap.transactions
           WHERE ((transactions.place = 'black'::text) AND (transactions.found_bundle_id IS NOT NULL))
         UNION ALL
@@ -8058,11 +8062,14 @@ CREATE VIEW iap.unproved AS
             transactions.delivered_at,
             transactions.transaction_id,
             transactions.bundle_id,
-            transactions.environment
+            transactions.environment,
+            NULL::bigint
            FROM iap.transactions
           WHERE ((transactions.place = 'black'::text) AND (transactions.refunded_at < transactions.delivered_at) AND (transactions.revocation_percentage IS DISTINCT FROM 0))) found
      JOIN iap.transactions t USING (transaction_id, bundle_id, environment))
-  WHERE ((t.place = 'black'::text) AND ((found.finding <> ALL (ARRAY['unknown_to_apple'::text, 'sandbox'::text])) OR (t.source = 'app_server'::iap.source)));
+  WHERE ((t.place = 'black'::text) AND ((found.finding <> ALL (ARRAY['unknown_to_apple'::text, 'sandbox'::text])) OR (t.source = 'app_server'::iap.source)) AND (NOT (EXISTS ( SELECT
+           FROM iap.moves again
+          WHERE ((again.transaction_id = t.transaction_id) AND (again.bundle_id = t.bundle_id) AND (again.environment = t.environment) AND (again.move_id > found.move_id) AND (again.from_place <> 'black'::text) AND (again.to_place = 'black'::text))))));
 
 COMMENT ON VIEW iap.unproved IS 'Deliveries that Apple''s word does not bear out, and why: unknown_to_apple, sandbox, another_user, other_product and other_quantity (than was delivered), foreign_bundle, refunded_before (the delivery).';
 

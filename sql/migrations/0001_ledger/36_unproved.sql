@@ -101,33 +101,39 @@ COMMENT ON FUNCTION iap.owners_by_token IS 'Whose an appAccountToken is, as the 
 CREATE VIEW iap.unproved AS
 SELECT found.finding, found.found_at, t.*
 FROM (
-    SELECT finding, checked_at AS found_at, transaction_id, bundle_id, environment
+    SELECT finding, checked_at AS found_at, transaction_id, bundle_id, environment, NULL::bigint AS move_id
     FROM iap.delivery_checks
     WHERE finding NOT IN ('account_gone', 'unanswered')
     UNION ALL
-    SELECT 'other_product', moved_at, transaction_id, bundle_id, environment
+    SELECT 'other_product', moved_at, transaction_id, bundle_id, environment, move_id
     FROM iap.moves
     -- Of whatever kind: the word that tells of the product may tell of a refund, too.
     WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id
     UNION ALL
     -- More, and nobody paid for the rest; or less, and the customer lacks it. An import need not say how many.
-    SELECT 'other_quantity', moved_at, transaction_id, bundle_id, environment
+    SELECT 'other_quantity', moved_at, transaction_id, bundle_id, environment, move_id
     FROM iap.moves
     WHERE from_place = 'black' AND to_place = 'black' AND from_units <> to_units AND from_detail <> 'import'
     UNION ALL
     -- A genuine receipt, of an app that may be the customer's own.
-    SELECT 'foreign_bundle', delivered_at, transaction_id, bundle_id, environment
+    SELECT 'foreign_bundle', delivered_at, transaction_id, bundle_id, environment, NULL
     FROM iap.transactions
     WHERE place = 'black' AND found_bundle_id IS NOT NULL
     UNION ALL
-    SELECT 'refunded_before', delivered_at, transaction_id, bundle_id, environment
+    SELECT 'refunded_before', delivered_at, transaction_id, bundle_id, environment, NULL
     FROM iap.transactions
     WHERE place = 'black' AND refunded_at < delivered_at AND revocation_percentage IS DISTINCT FROM 0
 ) AS found
 JOIN iap.transactions AS t USING (transaction_id, bundle_id, environment)
 WHERE t.place = 'black'
     -- Apple has come to know it, in whatever way.
-    AND (found.finding NOT IN ('unknown_to_apple', 'sandbox') OR t.source = 'app_server');
+    AND (found.finding NOT IN ('unknown_to_apple', 'sandbox') OR t.source = 'app_server')
+    -- That delivery was taken back, and what was known by then was delivered.
+    AND NOT EXISTS (
+        SELECT FROM iap.moves AS again
+        WHERE again.transaction_id = t.transaction_id AND again.bundle_id = t.bundle_id
+            AND again.environment = t.environment AND again.move_id > found.move_id AND again.from_place <> 'black'
+            AND again.to_place = 'black');
 COMMENT ON VIEW iap.unproved IS
     'Deliveries that Apple''s word does not bear out, and why: unknown_to_apple, sandbox, another_user, other_product '
     'and other_quantity (than was delivered), foreign_bundle, refunded_before (the delivery).';
