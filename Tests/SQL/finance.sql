@@ -98,6 +98,30 @@ SELECT test.hear(test.heard('15', 'server_api', 'full', price_milliunits => 1299
 SELECT is(
     (SELECT booked_as FROM iap.transactions WHERE transaction_id = '15'), 'shared', 'by whatever word comes next');
 
+-- Also where a word that knows of no sharing told before that it is over.
+SELECT test.admit('21', product_id => 'full'), test.claim('21'), test.hear(test.heard('22', 'local', 'full'));
+SELECT test.hear(test.heard(id, 'local', 'full', exclusion => 'refunded', refunded_at => now())),
+    test.hear(test.heard(
+        id, 'server_api', 'full', exclusion => 'family_shared', refunded_at => now(),
+        revocation_type => 'FAMILY_REVOKE', verified_at => now() + interval '1 hour'))
+FROM unnest(ARRAY['21', '22']) AS id;
+SELECT results_eq(
+    $$SELECT coalesce(reason, place) FROM iap.transactions WHERE transaction_id IN ('21', '22')
+    ORDER BY transaction_id$$,
+    $$VALUES ('black'), ('family_shared')$$, 'delivered, and not owed');
+SELECT is_empty(
+    $$SELECT refunded_at FROM finance.refunds_after_delivery WHERE transaction_id = '21'
+    UNION ALL
+    SELECT refunded_at FROM finance.refunds_before_delivery WHERE transaction_id = '22'$$, 'neither is refunded');
+-- And where a company delivered it.
+SELECT test.hear(test.heard(
+    '23', 'server_api', 'full', exclusion => 'family_shared', refunded_at => now(),
+    revocation_type => 'FAMILY_REVOKE'));
+SELECT test.import(test.heard('23', product_id => 'full'));
+SELECT is_empty(
+    $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = '23'$$, 'nor is that, imported');
+SELECT is_empty($$SELECT FROM finance.unexplained WHERE product_id = 'full'$$, 'as the moves say');
+
 -- Prices of the list that come later change no history, also where the quantity is told later.
 SELECT test.admit('16'), test.admit('17');
 UPDATE iap.products SET list_price_milliunits = 5000, currency = 'EUR' WHERE product_id = 'gems';

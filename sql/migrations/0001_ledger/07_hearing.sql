@@ -155,7 +155,10 @@ BEGIN
         RETURN t;
     END IF;
     t := iap.corrected(t, v);
-    IF v.refunded_at IS NOT NULL THEN
+    IF t.is_family_shared AND NOT was.is_family_shared AND was.refund_run_id IS NOT NULL THEN
+        -- A poorer source told that it ended, and not that nobody had paid.
+        t := iap.unrefunded(t);
+    ELSIF v.refunded_at IS NOT NULL THEN
         -- Of what is shared in a family nobody paid: when that ends, no money goes back.
         IF t.place <> 'white' AND (t.place <> 'black' OR t.is_family_shared IS NOT TRUE) AND (
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.

@@ -10,6 +10,10 @@ BEGIN
         t.quantity := v.quantity;
         t := iap.rebooked(t, was);
     END IF;
+    -- Of what is shared in a family nobody paid: when that ended, no money went back.
+    IF t.is_family_shared THEN
+        t := iap.unrefunded(t);
+    END IF;
     RETURN iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at);
 END
 $$;
