@@ -218,6 +218,18 @@ SELECT results_eq(
     $$SELECT transaction_id, reason FROM iap.excluded WHERE transaction_id LIKE 'back-%' ORDER BY 1$$,
     $$VALUES ('back-1' COLLATE "C", 'refunded'), ('back-2', 'restored')$$, 'and counts once');
 
+-- Told of the id that gave way to the owed one, Apple's refund counts all the same.
+SELECT test.hear(test.heard('gave-2', 'server_api', 'unheard.of', original_transaction_id => 'gave-1')),
+    test.hear(test.heard('gave-1', 'server_api', 'unheard.of', exclusion => 'restored'));
+SELECT test.hear(test.heard('gave-1', 'server_api', 'unheard.of', exclusion => 'refunded', refunded_at => now()));
+SELECT is(test.resolve('gave-2', 'refunded'), 'excluded', 'of which the desk hears, too');
+SET LOCAL search_path = public, iap;
+SELECT test.run_as('iap_job', 'SELECT iap.release_restored(7, now())');
+RESET search_path;
+SELECT results_eq(
+    $$SELECT transaction_id, refund_reason FROM finance.refunds_before_delivery WHERE transaction_id LIKE 'gave-%'$$,
+    $$VALUES ('gave-1' COLLATE "C", NULL::text)$$, 'once');
+
 -- What was granted, and the night has yet to write, ends by that.
 SET LOCAL search_path = public, iap;
 INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');

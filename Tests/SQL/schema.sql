@@ -2143,9 +2143,10 @@ BEGIN
         RETURN 'already_delivered';
     ELSIF end_owed.how = 'refunded' AND is_refunded THEN
         -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
-        -- takes nothing out of white.
+        -- takes nothing out of white; but it has the other id stand for the refund: see iap.release_restored.
         PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at,
+            jsonb_build_object('refunded_as', iap.refunded_as(t)));
         RETURN 'excluded';
     ELSIF end_owed.how <> 'delivered' THEN
         PERFORM iap.move(
@@ -3683,28 +3684,9 @@ COMMENT ON FUNCTION iap.is_refunded_meanwhile(t iap.transactions) IS 'iap.is_ref
 
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    type text := iap.type_of(t);
-BEGIN
-    RETURN coalesce(type, 'non_consumable') IN ('non_consumable', 'auto_renewable') AND EXISTS (
-        SELECT
-        FROM transactions AS same
-        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
-            -- What a family shared was another purchase.
-            AND NOT same.is_family_shared
-            AND (
-                iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
-                -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
-                OR (type IS NULL AND same.product_id = t.product_id AND coalesce(
-                    iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
-                    same.expires_at IS NULL AND same.source <> 'app_server'))));
-END
-$$;
+    AS $$ BEGIN RETURN iap.refunded_as(t) IS NOT NULL; END $$;
 
-COMMENT ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) IS 'Whether a non-consumable, or period of a subscription, was refunded under another transaction id: then it is owed under none. Of what nobody knows the type of, by what Apple said of the other.';
+COMMENT ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) IS 'Whether iap.refunded_as names another transaction id.';
 
 CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -5397,6 +5379,36 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) IS 'A transaction that Apple refunded, whole or in part; what was delivered stays delivered.';
+
+CREATE FUNCTION iap.refunded_as(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    type text := iap.type_of(t);
+BEGIN
+    IF type NOT IN ('non_consumable', 'auto_renewable') THEN
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT same.transaction_id
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
+            -- What a family shared was another purchase.
+            AND NOT same.is_family_shared
+            AND (
+                iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+                -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
+                OR (type IS NULL AND same.product_id = t.product_id AND coalesce(
+                    iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
+                    same.expires_at IS NULL AND same.source <> 'app_server')))
+        ORDER BY same.reason <> 'refunded', same.transaction_id
+        LIMIT 1);
+END
+$$;
+
+COMMENT ON FUNCTION iap.refunded_as(t iap.transactions) IS 'Under which other transaction id a non-consumable, or period of a subscription, was refunded: then it is owed under none. Of what nobody knows the type of, by what Apple said of the other. NULL where it was not.';
 
 CREATE FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -10344,6 +10356,8 @@ REVOKE ALL ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with
 REVOKE ALL ON FUNCTION iap.refund_shares(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refunded_as(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) FROM PUBLIC;
 

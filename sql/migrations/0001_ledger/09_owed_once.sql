@@ -285,13 +285,16 @@ $$;
 COMMENT ON FUNCTION iap.is_period_delivered IS
     'Whether the period of a subscription was delivered under another transaction id: paid once, it is owed once.';
 
-CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+CREATE FUNCTION iap.refunded_as(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     type text := iap.type_of(t);
 BEGIN
-    RETURN coalesce(type, 'non_consumable') IN ('non_consumable', 'auto_renewable') AND EXISTS (
-        SELECT
+    IF type NOT IN ('non_consumable', 'auto_renewable') THEN
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT same.transaction_id
         FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
@@ -303,12 +306,18 @@ BEGIN
                 -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
                 OR (type IS NULL AND same.product_id = t.product_id AND coalesce(
                     iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
-                    same.expires_at IS NULL AND same.source <> 'app_server'))));
+                    same.expires_at IS NULL AND same.source <> 'app_server')))
+        ORDER BY same.reason <> 'refunded', same.transaction_id
+        LIMIT 1);
 END
 $$;
-COMMENT ON FUNCTION iap.is_refunded_otherwise IS
-    'Whether a non-consumable, or period of a subscription, was refunded under another transaction id: then it is owed '
-    'under none. Of what nobody knows the type of, by what Apple said of the other.';
+COMMENT ON FUNCTION iap.refunded_as IS
+    'Under which other transaction id a non-consumable, or period of a subscription, was refunded: then it is owed '
+    'under none. Of what nobody knows the type of, by what Apple said of the other. NULL where it was not.';
+
+CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN iap.refunded_as(t) IS NOT NULL; END $$;
+COMMENT ON FUNCTION iap.is_refunded_otherwise IS 'Whether iap.refunded_as names another transaction id.';
 
 CREATE FUNCTION iap.is_refunded_meanwhile(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql AS $$

@@ -101,9 +101,10 @@ BEGIN
         RETURN 'already_delivered';
     ELSIF end_owed.how = 'refunded' AND is_refunded THEN
         -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
-        -- takes nothing out of white.
+        -- takes nothing out of white; but it has the other id stand for the refund: see iap.release_restored.
         PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at,
+            jsonb_build_object('refunded_as', iap.refunded_as(t)));
         RETURN 'excluded';
     ELSIF end_owed.how <> 'delivered' THEN
         PERFORM iap.move(
