@@ -329,16 +329,60 @@ SELECT test.run_as(
     'iap_app', $$SELECT iap.register_user('com.example.a', 'zoe', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b')$$);
 SELECT test.hear(test.heard(id, 'server_api', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b'))
 FROM unnest(ARRAY['z1', 'z2']) AS id;
+SELECT test.admit('z3', user_id => 'zoe'), test.claim('z3', 'zoe');
+-- Nobody registered this one.
+SELECT test.record(
+    ARRAY[test.heard('z4', app_account_token => '0c5b1f0e-6a53-4f4e-9d0c-3a1f6f1f8f55')], ARRAY[test.seen(832, 'zoe')]);
 SELECT is(test.claim('z1', 'zoe'), 'delivered', 'what bears a token is delivered');
 SELECT is(test.erase('zoe', true) ->> 'outcome', 'erased', 'its user is erased');
+SELECT test.hear(test.heard(id, 'server_api', app_account_token => token, verified_at => now() + interval '1 day'))
+FROM (
+    VALUES
+        ('z1', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b'), ('z2', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b'),
+        ('z3', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b'), ('z4', '0c5b1f0e-6a53-4f4e-9d0c-3a1f6f1f8f55')
+) AS told (id, token);
+SELECT is_empty(
+    $$SELECT test.naming(token)
+    FROM unnest(ARRAY['7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b', '0c5b1f0e-6a53-4f4e-9d0c-3a1f6f1f8f55']) AS token$$,
+    'and stays so');
+
+-- What a token alone says is theirs was dismissed, resolved or refunded when they were erased, and is owed again.
+SELECT test.run_as(
+    'iap_app', $$SELECT iap.register_user('com.example.a', 'olga', '9a0f1c52-70a5-4b53-8f0b-5c7e7f0a4d11')$$);
 SELECT test.hear(test.heard(
-    id, 'server_api', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b',
-    verified_at => now() + interval '1 day'))
-FROM unnest(ARRAY['z1', 'z2']) AS id;
-SELECT results_eq(
-    $$SELECT transaction_id COLLATE "default", app_account_token FROM iap.transactions
-    WHERE transaction_id IN ('z1', 'z2') ORDER BY 1$$,
-    $$VALUES ('z1', NULL::text), ('z2', NULL)$$, 'and stays so');
+    id, 'server_api', exclusion => exclusion, refunded_at => CASE exclusion WHEN 'refunded' THEN now() END,
+    app_account_token => '9a0f1c52-70a5-4b53-8f0b-5c7e7f0a4d11'))
+FROM (VALUES ('o1', NULL), ('o2', NULL), ('o3', 'refunded')) AS told (id, exclusion);
+SELECT test.open_case('o1', '{olga}'), test.open_case('o2', '{olga}');
+SELECT test.resolve('o1', 'dismissed'), test.resolve('o2', 'delivered');
+SELECT is(test.erase('olga') -> 'rows' -> 'transactions', '3', 'wherever it is, it is theirs no more');
+SELECT is_empty($$SELECT test.naming('9a0f1c52-70a5-4b53-8f0b-5c7e7f0a4d11')$$, 'nothing bears their token');
+SELECT is(test.reopen(id), 'reopened', id || ' is owed again') FROM unnest(ARRAY['o1', 'o2']) AS id;
+SELECT is(
+    test.hear(test.heard('o3', 'server_api', verified_at => now() + interval '2 days')), 'white',
+    'and what is refunded no more');
+SELECT is(test.claim(id, 'mallory'), 'wrong_user', id || ' to nobody else')
+FROM unnest(ARRAY['o1', 'o2', 'o3']) AS id;
+SELECT is_empty('SELECT * FROM test.misfits WHERE relation <> $$moves$$', 'and all of it fits its seal');
+
+-- A token that two users ordered with stays the other's.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)', 'com.example.a', 'order-' || id, id, 'gems',
+    '4b0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a22'))
+FROM unnest(ARRAY['pia', 'quin']) AS id;
+SELECT test.hear(test.heard('p1', app_account_token => '4b0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a22'));
+SELECT is(test.erase('pia', true) ->> 'outcome', 'erased', 'one of two with a token');
+SELECT is(test.claim('p1', 'quin'), 'undecided', 'leaves the other whatever they may have paid');
+
+-- What was delivered to whose token it bears was theirs, also on another's phone.
+SELECT test.run_as(
+    'iap_app', $$SELECT iap.register_user('com.example.a', 'rosa', 'd1a2b9f4-0f2e-4c51-8a3e-6e5d4c3b2a10')$$);
+SELECT test.record(
+    ARRAY[test.heard('s1', app_account_token => 'd1a2b9f4-0f2e-4c51-8a3e-6e5d4c3b2a10')],
+    ARRAY[test.seen(896, 'stan')]);
+SELECT is(test.claim('s1', 'rosa'), 'delivered', 'uploaded by one, and delivered to another');
+SELECT is(test.erase('rosa') ->> 'outcome', 'erased', 'who is erased');
+SELECT is_empty($$SELECT FROM finance.misdeliveries WHERE transaction_id = 's1'$$, 'went to nobody wrong');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -275,7 +275,7 @@ SELECT test.is_denied(
     'iap_import', $$WITH u AS (UPDATE iap.receipts SET state = 'waiting' RETURNING 1) SELECT count(*) FROM u$$);
 SELECT test.is_denied('iap_privacy', 'SELECT user_id FROM iap.black');
 SELECT test.is_denied('iap_privacy', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
-SELECT test.is_denied('iap_privacy', $$SELECT iap.replace_user('ann', 'x', 1)$$);
+SELECT test.is_denied('iap_privacy', $$SELECT iap.replace_user('ann', 'x', 'y', 1)$$);
 SELECT test.is_denied('iap_support', $$SELECT iap.erase_user('ann', 'me')$$);
 SELECT test.is_denied('iap_job', $$SELECT iap.erase_user('ann', 'me')$$);
 SELECT test.is_denied('iap_support', $$SELECT iap.purge_payloads(1::smallint, now(), 1)$$);

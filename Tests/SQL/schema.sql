@@ -2492,7 +2492,7 @@ $_$;
 
 COMMENT ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it. What a login of that name did stays told as the login''s.';
 
-CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
+CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text, salt text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -2500,16 +2500,34 @@ DECLARE
     open    iap.white[];
 BEGIN
     SELECT array_agg(owed) INTO open FROM iap.open_transactions_of(erase_from_transactions.user_id) AS owed;
-    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
+    SELECT array_agg(ROW(t, became)::iap.change) INTO changes
     FROM (
-        SELECT *
-        FROM iap.transactions AS t
-        WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
-            OR (t.transaction_id, t.bundle_id, t.environment) IN (
-                SELECT owed.transaction_id, owed.bundle_id, owed.environment FROM unnest(open) AS owed)
-        ORDER BY t.transaction_id, t.bundle_id, t.environment
-        FOR UPDATE
-    ) AS t;
+        SELECT t, iap.erased(t, erase_from_transactions.user_id, pseudonym, salt) AS became
+        FROM (
+            SELECT ROW(t.*)::iap.transactions AS t
+            FROM iap.transactions AS t
+            WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
+                OR (t.transaction_id, t.bundle_id, t.environment) IN (
+                    SELECT owed.transaction_id, owed.bundle_id, owed.environment FROM unnest(open) AS owed)
+                -- Wherever it is by now: what was refunded or dismissed may be owed again.
+                OR t.app_account_token IN (
+                    SELECT orders.app_account_token FROM iap.orders
+                    WHERE orders.user_id = erase_from_transactions.user_id
+                    UNION
+                    SELECT own.app_account_token FROM iap.account_tokens AS own
+                    WHERE own.user_id = erase_from_transactions.user_id)
+                OR (
+                    t.app_account_token IS NOT NULL
+                    AND (t.transaction_id, t.bundle_id, t.environment) IN (
+                        SELECT seen.transaction_id, seen.bundle_id, seen.environment
+                        FROM iap.sightings AS seen
+                        WHERE seen.user_id = erase_from_transactions.user_id))
+            ORDER BY t.transaction_id, t.bundle_id, t.environment
+            FOR UPDATE
+        ) AS held
+        OFFSET 0
+    ) AS looked_at
+    WHERE became IS DISTINCT FROM t;
     IF changes IS NULL THEN
         RETURN 0;
     END IF;
@@ -2518,7 +2536,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) IS 'Replaces a user id in the ledger, and says in how many rows. No place and no amount is another.';
+COMMENT ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text, salt text) IS 'Replaces a user id and their tokens in the ledger, and says in how many rows. No place and no amount is another.';
 
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2527,6 +2545,7 @@ CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT
 #variable_conflict use_column
 DECLARE
     pseudonym text := iap.new_pseudonym();
+    salt      text := gen_random_uuid();
     open      text[];
     waiting   bigint;
     arrived   bigint;
@@ -2556,7 +2575,7 @@ BEGIN
 
     -- Drawn under the lock, so that the later of two erasures has the greater number.
     erasure := nextval('iap.trail');
-    rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
+    rows := iap.replace_user(erase_user.user_id, pseudonym, salt, erasure);
     -- What is claimed meanwhile is found in the tables that come last, and was not there when the ledger was read; or
     -- it is not committed yet.
     LOOP
@@ -2572,7 +2591,7 @@ BEGIN
             RAISE EXCEPTION 'the user has bought something meanwhile' USING
                 ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
         END IF;
-        later := iap.replace_user(erase_user.user_id, pseudonym, erasure);
+        later := iap.replace_user(erase_user.user_id, pseudonym, salt, erasure);
         SELECT jsonb_object_agg(key, first.value::bigint + (later ->> key)::bigint) INTO rows
         FROM jsonb_each_text(rows) AS first;
     END LOOP;
@@ -2592,34 +2611,25 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, so that amounts, orders and deliveries still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what is erased.';
+COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, and their tokens become others, so that amounts, orders and deliveries still add up; devices and payloads go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what is erased.';
 
-CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
+CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, salt text) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     AS $$
-DECLARE
-    is_theirs boolean := EXISTS (
-            SELECT FROM iap.orders
-            WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
-        OR EXISTS (
-            SELECT FROM iap.account_tokens AS own
-            WHERE own.user_id = erased.user_id AND own.app_account_token = t.app_account_token
-                AND own.bundle_id = t.bundle_id);
 BEGIN
     -- A token is the user's who registered it, ordered with it, or alone handed the purchase in: on a phone whose users
-    -- take turns that may be another's purchase, who has a right to it by the token.
-    IF is_theirs OR NOT (
-        EXISTS (SELECT FROM iap.owners_by_token(t.bundle_id, t.app_account_token))
+    -- take turns that may be another's purchase, who has a right to it by the token. Another token stands for it, so
+    -- that what it alone said is theirs goes to nobody else, whenever it comes to be owed again.
+    IF iap.is_own_token(t.bundle_id, t.app_account_token, erased.user_id) OR NOT (
+        coalesce(coalesce(t.user_id, t.admitted_user_id) <> erased.user_id, false)
+        OR EXISTS (SELECT FROM iap.owners_by_token(t.bundle_id, t.app_account_token))
         OR EXISTS (
             SELECT FROM iap.sightings
             WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
-                AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id))
+                AND sightings.environment = t.environment
+                AND sightings.user_id NOT IN (erased.user_id, pseudonym)))
     THEN
-        t.app_account_token := NULL;
-    END IF;
-    -- What the token alone said is theirs stays owed, and to nobody else.
-    IF is_theirs AND t.place = 'white' THEN
-        t.admitted_user_id := coalesce(t.admitted_user_id, pseudonym);
+        t.app_account_token := iap.erased_token(t.app_account_token, salt);
     END IF;
     t.user_id := CASE t.user_id WHEN erased.user_id THEN pseudonym ELSE t.user_id END;
     t.admitted_user_id := CASE t.admitted_user_id WHEN erased.user_id THEN pseudonym ELSE t.admitted_user_id END;
@@ -2627,7 +2637,16 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) IS 'A transaction without a user''s id and tokens.';
+COMMENT ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, salt text) IS 'A transaction without a user''s id and tokens.';
+
+CREATE FUNCTION iap.erased_token(app_account_token text, salt text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT left(encode(sha256(convert_to($2 || $1, 'UTF8')), 'hex'), 32)::uuid::text
+$_$;
+
+COMMENT ON FUNCTION iap.erased_token(app_account_token text, salt text) IS 'What stands in the place of a person''s token once they are erased, the same one everywhere. The salt is drawn for the erasure, and kept nowhere.';
 
 CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -3630,6 +3649,25 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) IS 'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
+
+CREATE FUNCTION iap.is_own_token(bundle_id text, app_account_token text, user_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        EXISTS (
+            SELECT FROM iap.orders AS own
+            WHERE own.user_id = is_own_token.user_id AND own.app_account_token = is_own_token.app_account_token)
+        OR EXISTS (
+            SELECT FROM iap.account_tokens AS own
+            WHERE own.user_id = is_own_token.user_id AND own.app_account_token = is_own_token.app_account_token))
+        AND NOT EXISTS (
+            SELECT FROM iap.owners_by_token(is_own_token.bundle_id, is_own_token.app_account_token) AS owner
+            WHERE owner <> is_own_token.user_id);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_own_token(bundle_id text, app_account_token text, user_id text) IS 'Whether a user registered a token, or ordered with it, for whatever app, and nobody else did for this one.';
 
 CREATE FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -5760,12 +5798,15 @@ $$;
 
 COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before, with the other periods of a subscription that the same decision ended. What a claim delivered stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
 
-CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
+CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, salt text, erasure bigint) RETURNS jsonb
     LANGUAGE plpgsql
     AS $_$
 #variable_conflict use_column
 DECLARE
     needle  text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
+    -- What is another's as well stays theirs.
+    token   text := 'CASE WHEN iap.is_own_token(bundle_id, app_account_token, $1) '
+        'THEN iap.erased_token(app_account_token, $3) ELSE app_account_token END';
     at      timestamptz := now();
     name    text;
     changes text;
@@ -5777,11 +5818,7 @@ BEGIN
     counts := jsonb_build_object(
         'entitlements', iap.erase_from_entitlements(replace_user.user_id, pseudonym));
     counts := counts || jsonb_build_object(
-        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
-    -- Whose the token was nobody shall learn from it any more.
-    DELETE FROM iap.account_tokens WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('account_tokens', rows);
+        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym, salt));
 
     UPDATE iap.receipts
     SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, at),
@@ -5802,18 +5839,18 @@ BEGIN
 
     FOR name, changes IN
         VALUES
-            ('orders', 'user_id = $2, app_account_token = NULL'), ('sightings', 'user_id = $2'),
-            ('claims', 'user_id = $2')
+            ('account_tokens', token), ('orders', token), ('sightings', NULL), ('claims', NULL)
     LOOP
         EXECUTE format(
             $replace$
             UPDATE iap.%1$I
-            SET %2$s, seal = CASE
-                WHEN seal = audit.seal(%1$I) THEN audit.seal(jsonb_populate_record(%1$I, $3)) ELSE seal
+            SET user_id = $2%2$s, seal = CASE
+                WHEN seal = audit.seal(%1$I)
+                THEN audit.seal(jsonb_populate_record(%1$I, jsonb_build_object('user_id', $2%3$s))) ELSE seal
             END
             WHERE user_id = $1
-            $replace$, name, changes)
-        USING replace_user.user_id, pseudonym, jsonb_build_object('user_id', pseudonym, 'app_account_token', NULL);
+            $replace$, name, ', app_account_token = ' || changes, ', ''app_account_token'', ' || changes)
+        USING replace_user.user_id, pseudonym, salt;
         GET DIAGNOSTICS rows = ROW_COUNT;
         counts := counts || jsonb_build_object(name, rows);
     END LOOP;
@@ -5848,7 +5885,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number of rows by table; erasure is the event that will tell of it. Most tables are read from end to end: it is asked rarely.';
+COMMENT ON FUNCTION iap.replace_user(user_id text, pseudonym text, salt text, erasure bigint) IS 'Replaces a user id by a pseudonym and their tokens by others wherever they are, takes away what only tells of the person, and gives the number of rows by table; erasure is the event that will tell of it. Most tables are read from end to end: it is asked rarely.';
 
 CREATE FUNCTION iap.require_bundle_id(value text) RETURNS void
     LANGUAGE sql IMMUTABLE
@@ -10149,11 +10186,13 @@ REVOKE ALL ON FUNCTION iap.erase_from_redeliveries(user_id text, pseudonym text)
 
 REVOKE ALL ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text, salt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, salt text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.erased_token(app_account_token text, salt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
@@ -10218,6 +10257,8 @@ REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transact
 REVOKE ALL ON FUNCTION iap.is_original_delivered(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_own_token(bundle_id text, app_account_token text, user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
@@ -10373,7 +10414,7 @@ REVOKE ALL ON FUNCTION iap.release_restored(run bigint, at timestamp with time z
 
 REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.replace_user(user_id text, pseudonym text, salt text, erasure bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_bundle_id(value text) FROM PUBLIC;
 
