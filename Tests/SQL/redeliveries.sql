@@ -179,6 +179,16 @@ SELECT is(test.erase('fred') ->> 'outcome', 'erased', 'whoever is named in a not
 SELECT is(test.erase('fred') ->> 'outcome', 'unknown', 'once');
 DELETE FROM iap.redeliveries WHERE transaction_id LIKE 'erased-%';
 SELECT is(test.order_all(), '0', 'and none to the pseudonym comes');
+-- What the app's server had delivered to them by then the night tells all the same.
+SELECT test.admit('111', user_id => 'gus'), test.open_case('111', '{gus}');
+SELECT is(test.redeliver('111'), 'redelivery', 'ordered for one who is erased on the day');
+SELECT is(test.taken(), '111 gus 1', 'on which it is taken');
+SELECT is(test.claim('111', 'gus'), 'delivered', 'and delivered');
+SELECT is(test.erase('gus') -> 'rows' -> 'redeliveries', '1', 'its user is another');
+SELECT test.settle(8);
+SELECT is((SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '111'), 'redelivered', 'it has ended');
+SELECT is(
+    (SELECT count(*) FROM finance.redeliveries WHERE transaction_id = '111'), 1::bigint, 'and finance counts it');
 
 -- Of two that may pay for the same orders each is offered one of its own.
 SELECT test.run_as('iap_app', format(

@@ -2417,14 +2417,17 @@ DECLARE
     gone    bigint;
     changed bigint;
 BEGIN
-    -- Nothing can be delivered to nobody.
+    -- Nothing can be delivered to nobody. What is owed no more has ended, and the night has yet to tell of it.
     DELETE FROM iap.redeliveries AS open
-    WHERE open.user_id = erase_from_redeliveries.user_id AND open.ended_at IS NULL;
+    USING iap.transactions AS t
+    WHERE open.user_id = erase_from_redeliveries.user_id AND open.ended_at IS NULL
+        AND t.transaction_id = open.transaction_id AND t.bundle_id = open.bundle_id
+        AND t.environment = open.environment AND t.place = 'white';
     GET DIAGNOSTICS gone = ROW_COUNT;
     UPDATE iap.redeliveries AS known
     SET user_id = CASE known.user_id WHEN erase_from_redeliveries.user_id THEN pseudonym ELSE known.user_id END,
         note = iap.without_user(known.note, erase_from_redeliveries.user_id, pseudonym)
-    WHERE (known.user_id = erase_from_redeliveries.user_id AND known.ended_at IS NOT NULL)
+    WHERE known.user_id = erase_from_redeliveries.user_id
         OR (
             strpos(known.note, erase_from_redeliveries.user_id) > 0
             AND known.note <> iap.without_user(known.note, erase_from_redeliveries.user_id, pseudonym));
