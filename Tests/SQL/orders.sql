@@ -63,6 +63,23 @@ SELECT is(test.purge(90), 0::bigint, 'an order of whom anything is owed to stays
 SELECT is(test.claim('15', 'kay'), 'delivered', 'until it is delivered');
 SELECT is(test.purge(90), 1::bigint, 'and goes then');
 
+-- What was paid with its token, and dismissed or refunded, may be owed again.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_order(%L, %L, %L, %L, 1, %L, now() - %L::interval)', 'com.example.a', 'of-' || product, 'lou',
+    product, 'f0a1b2c3-58f5-5e6e-b9c0-16ca7763f907', '200 days'))
+FROM unnest(ARRAY['gems', 'gold', 'full']) AS product;
+SELECT test.hear(test.heard(
+    id, product_id => product, exclusion => exclusion, refunded_at => CASE exclusion WHEN 'refunded' THEN now() END,
+    purchased_at => now() - interval '199 days', app_account_token => 'f0a1b2c3-58f5-5e6e-b9c0-16ca7763f907'))
+FROM (VALUES ('20', 'gems', NULL), ('21', 'gold', 'refunded')) AS told (id, product, exclusion);
+SELECT test.resolve('20', 'dismissed');
+SELECT is(test.purge(90), 1::bigint, 'one order of theirs was never paid');
+SELECT is(test.reopen('20'), 'reopened', 'what another paid is owed again');
+SELECT is(test.hear(test.heard('21', 'server_api', product_id => 'gold', verified_at => now() + interval '2 days')),
+    'white', 'and what a third did');
+SELECT is(test.claim(id, 'mallory'), 'wrong_user', id || ' to nobody else') FROM unnest(ARRAY['20', '21']) AS id;
+SELECT is(test.claim(id, 'lou'), 'delivered', id || ' to its user') FROM unnest(ARRAY['20', '21']) AS id;
+
 -- Two apps may call their orders alike.
 SELECT test.order('A-1', 'jon', 200), test.order('A-2', 'jon', 200, 'gold');
 SELECT test.submit(payload => 'z', user_id => 'kim', order_id => 'A-1', bundle_id => 'com.example.z'),
