@@ -61,6 +61,12 @@ public struct KnownTransaction: Hashable, Sendable {
     public var orderIDs: [String] {
         (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).unique
     }
+
+    /// The orders that it may pay for, the likeliest first: those of its case, or else those that came with it.
+    public var payableOrderIDs: [String] {
+        let matched = lostOrder?.assessment.orderIDs ?? []
+        return matched.isEmpty ? orderIDs : matched
+    }
 }
 
 /// What the white table knows of a transaction: paid, and claimed by nobody yet.

@@ -111,7 +111,7 @@ extension EnquiryJSON.Claim {
 extension EnquiryJSON.LostOrder {
     fileprivate init(_ known: KnownCase, of purchase: KnownTransaction) {
         let assessment = known.assessment
-        let orderIDs = purchase.orderIDs
+        let orderIDs = purchase.payableOrderIDs
         self.init(
             likelihood: assessment.likelihood.rawValue, reasons: assessment.reasons.map(\.rawValue),
             sentences: assessment.reasons.map(English().sentence), action: assessment.action.rawValue,

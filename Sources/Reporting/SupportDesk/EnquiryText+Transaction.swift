@@ -114,7 +114,7 @@ extension EnquiryText {
                             ?? "",
                     ]))
         } else if !known.isContested {
-            let advice = words.action(assessment, orderIDs: known.orderIDs, redelivery: known.redelivery)
+            let advice = words.action(assessment, orderIDs: known.payableOrderIDs, redelivery: known.redelivery)
             lines.append("→ " + Printable.text(advice, longest: 500))
         }
         return lines

@@ -99,6 +99,24 @@ import Testing
                 """)
     }
 
+    @Test func anOrderThatOnlyTheCaseNamesIsNamedInEveryForm() throws {
+        var known = try transaction(.white(owed))
+        known.lostOrder = KnownCase(
+            assessment: Assessment(
+                likelihood: .high, reasons: [.orderMatched], owner: .user("anna"),
+                candidates: [OwnerCandidate(userID: "anna", evidence: [.uploaded])], orderIDs: ["o-7"],
+                action: .deliver),
+            openedAt: Self.purchasedAt + 7200, closing: nil)
+        var enquiry = Enquiry(id: "2000000847061981")
+        enquiry.transactions = [known]
+        let told = try text(enquiry)
+        #expect(told.contains("→ Deliver to anna for order o-7."))
+        #expect(told.contains("paid, not delivered: deliver to anna for order o-7."))
+        let json = try EnquiryJSON.text(of: enquiry)
+        #expect(json.contains(#""order_ids":["o-7"]"#))
+        #expect(json.contains(#""advice":"Deliver to anna for order o-7.""#))
+    }
+
     @Test func whoReadsReportsInChineseReadsItInChinese() throws {
         let told = try text(try lostOrder(), in: .simplifiedChinese)
         #expect(
