@@ -98,7 +98,7 @@ extension EnquiryText {
             "likelihood": words.name(of: assessment.likelihood), "time": moment(lostOrder.openedAt),
         ]
         var lines = [say(.line(.caseOpened), opened)]
-        lines += assessment.reasons.map(words.sentence)
+        lines += assessment.reasons.map { words.sentence($0) + orders(of: $0, assessment.orderIDs) }
         lines += assessment.candidates.prefix(5).map { candidate in
             let evidence = candidate.evidence.map(words.name).joined(separator: say(.label(.comma)))
             return say(.line(.candidate), ["user": Printable.text(candidate.userID), "evidence": evidence])
@@ -118,6 +118,12 @@ extension EnquiryText {
             lines.append("→ " + Printable.text(advice, longest: 500))
         }
         return lines
+    }
+
+    /// The orders that a reason speaks of: where the advice is to wait or to ask, nothing else names them.
+    private func orders(of reason: Reason, _ orderIDs: [String]) -> String {
+        guard reason == .orderMatched || reason == .orderAmbiguous, !orderIDs.isEmpty else { return "" }
+        return " (\(orderIDs.map { Printable.text($0) }.joined(separator: say(.label(.comma)))))"
     }
 
     private func line(_ event: KnownEvent) -> String {

@@ -110,6 +110,7 @@ import Testing
         var enquiry = Enquiry(id: "2000000847061981")
         enquiry.transactions = [known]
         let told = try text(enquiry)
+        #expect(told.contains("One of the app's own orders is what it pays for. (o-7)"))
         #expect(told.contains("→ Deliver to anna for order o-7."))
         #expect(told.contains("paid, not delivered: deliver to anna for order o-7."))
         let json = try EnquiryJSON.text(of: enquiry)
