@@ -8,6 +8,7 @@ import Reporting
 enum IAPReconcile {
     static func main() async {
         StandardStreams.openMissing()
+        StandardStreams.failByError()
         Memory.keepToOneHeap()
         Memory.keepOffDisks()
         exit(await code(of: Array(CommandLine.arguments.dropFirst())).rawValue)

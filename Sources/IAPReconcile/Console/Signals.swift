@@ -15,10 +15,6 @@ final class Signals {
     /// Returns once the signals are handled. A signal before that ends the program as usual: Dispatch listens on a
     /// thread of its own some time after it is told to, and a signal ignored until then would be lost.
     init(_ stop: StopSignal) async {
-        // A reader that went away shows as an error of the write.
-        signal(SIGPIPE, SIG_IGN)
-        // So does a file that has reached its size limit.
-        signal(SIGXFSZ, SIG_IGN)
         // A closed terminal, or a lost connection to it, must not end a run silently.
         let hangUp = Self.isIgnored(SIGHUP) ? [] : [(SIGHUP, "SIGHUP")]
         let first = Mutex<ContinuousClock.Instant?>(nil)

@@ -10,6 +10,13 @@ enum StandardStreams {
             _ = open("/dev/null", O_RDWR)
         }
     }
+
+    /// Makes a reader that went away, and a file that has reached its size limit, an error of the write. Otherwise they
+    /// would end the program, whose exit code then says nothing of what it found.
+    static func failByError() {
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+    }
 }
 
 /// Standard output, for results. It is no error of the job's if the reader goes away. Any other failure, such as a full
