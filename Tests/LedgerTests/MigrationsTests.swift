@@ -131,12 +131,29 @@ import Testing
     @Test func aStepThatFailsLeavesNothingOfItself() async throws {
         try await withEmptyDatabase { database, session in
             let connection = try await database.connect()
-            try await connection.execute("CREATE SCHEMA iap")
-            try await connection.execute("CREATE TABLE iap.receipts (of_another_kind text)")
+            try await connection.execute(
+                """
+                CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql
+                AS 'BEGIN RAISE EXCEPTION ''no views here''; END'
+                """)
+            try await connection.execute(
+                """
+                CREATE EVENT TRIGGER no_views ON ddl_command_start WHEN TAG IN ('CREATE VIEW')
+                EXECUTE FUNCTION refuse()
+                """)
             await #expect(throws: LedgerError.self) { try await session.migrate() }
-            let found = try await connection.query(
-                "SELECT relname FROM pg_class WHERE relnamespace = 'iap'::regnamespace")
-            #expect(found.count == 1)
+            let found = try await connection.query("SELECT nspname FROM pg_namespace WHERE nspname = 'iap'")
+            #expect(found.isEmpty)
+            #expect(try await session.schemaState() == .missing)
+        }
+    }
+
+    @Test(arguments: ["iap", "finance", "audit"])
+    func anothersSchemaOfTheSameNameIsSaid(name: String) async throws {
+        try await withEmptyDatabase { database, session in
+            let connection = try await database.connect()
+            try await connection.execute("CREATE SCHEMA \(identifier: name)")
+            await expectSchemaError("a schema \(name) already") { _ = try await session.migrate() }
             #expect(try await session.schemaState() == .missing)
         }
     }

@@ -53,6 +53,27 @@ extension LedgerSession {
                 + "… ENCODING 'UTF8' TEMPLATE template0")
     }
 
+    /// A company's own database may well have a schema finance or audit.
+    ///
+    /// - Throws: `LedgerError.schema` if another's schema bears one of the names that this program needs.
+    private func checkNames() async throws(LedgerError) {
+        let taken = try await translating {
+            try await connection.query(
+                """
+                SELECT nspname::text AS name
+                FROM pg_catalog.pg_namespace
+                WHERE nspname IN ('iap', 'finance', 'audit')
+                ORDER BY nspname
+                """
+            ).map { try $0.decode("name", as: String.self) }
+        }
+        guard !taken.isEmpty else { return }
+        throw .schema(
+            "The database has a schema \(taken.joined(separator: " and a schema ")) already, and no ledger. This "
+                + "program makes iap, finance and audit itself: rename what is there, drop it if it is empty, or use "
+                + "another database.")
+    }
+
     private func pendingMigrations() async throws(LedgerError) -> [Migration] {
         switch try await schemaState() {
         case .current: return []
@@ -72,7 +93,10 @@ extension LedgerSession {
                 let (job, number) = LedgerLock.migration
                 _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")
                 if let applied = try await appliedMigrations(), applied[migration.number] != nil { return false }
-                if migration.number == 1 { try await connection.execute(Self.makesOnCoordinator) }
+                if migration.number == 1 {
+                    try await checkNames()
+                    try await connection.execute(Self.makesOnCoordinator)
+                }
                 try await connection.executeScript(unsafe: migration.sql)
                 try await connection.execute(
                     """
