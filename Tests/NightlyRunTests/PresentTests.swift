@@ -1,4 +1,3 @@
-import Commands
 import Verification
 import Foundation
 import Ledger
@@ -8,6 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Commands
 @testable import Job
 @testable import NightlyRun
 
@@ -39,6 +39,8 @@ import Testing
         let text = refusal(.clock, LedgerTime(server: clock, host: clock + seconds))
         #expect(text?.contains("This host's clock says") == true)
         #expect(refusal(.moment(clock - 60), LedgerTime(server: clock, host: clock + seconds)) == text)
+        #expect(Doctor.clock(seconds).verdict == .wrong)
+        #expect(Doctor.clock(seconds.sign == .minus ? -3600 : 3600).verdict == .warning)
     }
 
     @Test func aMomentThatCannotBeIsRefused() {

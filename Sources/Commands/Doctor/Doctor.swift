@@ -156,11 +156,12 @@ public struct Doctor: Sendable {
 
     static func clock(_ difference: TimeInterval) -> Finding {
         let seconds = Int(difference.magnitude.rounded())
-        return seconds <= 5
-            ? Finding("clock", .fine, "agrees with PostgreSQL's")
-            : Finding(
-                "clock", .warning, "differs from PostgreSQL's by \(seconds) seconds",
-                remedy: "Set both machines' clocks by NTP.")
+        guard seconds > 5 else { return Finding("clock", .fine, "agrees with PostgreSQL's") }
+        let isBearable = difference.magnitude <= Present.bearable
+        return Finding(
+            "clock", isBearable ? .warning : .wrong,
+            "differs from PostgreSQL's by \(seconds) seconds" + (isBearable ? "" : ": every run is refused"),
+            remedy: "Set both machines' clocks by NTP.")
     }
 
     private func apps() -> [Finding] {
