@@ -135,6 +135,7 @@ import Testing
             ("[database]\nstatement_timeout = 30d", 2, "“statement_timeout” is a time above 0, and below 24 days"),
             ("[report]\ndirectory = ~/reports", 2, "“directory” is a path that begins with /, not “~/reports”"),
             ("[apple]\ntimeout = 0", 2, "“timeout” is a number above 0, not “0”"),
+            ("[apple]\nroot_certificates = /etc", 2, "“/etc” is no regular file"),
             ("[retention]\npayload = 90d", 2, "unknown key “payload” in [retention]; did you mean “payloads”?"),
             (
                 "[retention]\npayloads = 90", 2,

@@ -129,7 +129,11 @@ struct Setting {
 
     func readableFile() throws(ConfigurationError) -> String {
         let path = try nonEmpty()
-        guard FileManager.default.isReadableFile(atPath: path) else { throw error("“\(path)” can't be read") }
+        do {
+            _ = try RegularFile(path)
+        } catch {
+            throw self.error("“\(path)” \(error)")
+        }
         return path
     }
 

@@ -99,7 +99,13 @@ package struct DecisionFolderTaking {
 
     /// Spreadsheets and CSV files, by their names.
     private static func files(in folder: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder).filter { name in
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        } catch {
+            throw DecisionFileError.unreadable(file: folder, why: String(cString: strerror(errno)))
+        }
+        return names.filter { name in
             !name.hasPrefix(".") && !name.hasPrefix("~$")
                 && [".csv", ".xlsx"].contains { name.lowercased().hasSuffix($0) }
         }.sorted()
