@@ -80,16 +80,12 @@ SELECT
                 transaction_id = original_transaction_id
                 OR is_restored AND NOT EXISTS (
                     SELECT FROM iap.transactions AS kin
-                    -- As iap.is_of_original has it, which finance may not call.
-                    WHERE (
-                            (
-                                kin.transaction_id = told.original_transaction_id
-                                AND kin.original_transaction_id = told.original_transaction_id)
-                            OR (
-                                kin.original_transaction_id = told.original_transaction_id
-                                AND kin.original_transaction_id <> kin.transaction_id
-                                AND kin.transaction_id < told.transaction_id))
-                        AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment)
+                    WHERE iap.is_of_original(
+                            kin.transaction_id, kin.original_transaction_id, told.original_transaction_id)
+                        AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
+                        AND (
+                            kin.transaction_id = told.original_transaction_id
+                            OR kin.transaction_id < told.transaction_id))
             ELSE
                 reason IS DISTINCT FROM 'restored'
                 -- Of a period that several ids keep from being owed, each for a reason of its own, the first.
@@ -97,13 +93,8 @@ SELECT
                     place <> 'excluded' OR web_order_line_item_id IS NULL
                     OR NOT EXISTS (
                         SELECT FROM iap.transactions AS kin
-                        WHERE (
-                                (
-                                    kin.transaction_id = told.original_transaction_id
-                                    AND kin.original_transaction_id = told.original_transaction_id)
-                                OR (
-                                    kin.original_transaction_id = told.original_transaction_id
-                                    AND kin.original_transaction_id <> kin.transaction_id))
+                        WHERE iap.is_of_original(
+                                kin.transaction_id, kin.original_transaction_id, told.original_transaction_id)
                             AND kin.web_order_line_item_id = told.web_order_line_item_id
                             AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
                             AND kin.transaction_id <> told.transaction_id AND NOT kin.is_family_shared
@@ -121,13 +112,8 @@ SELECT
             place = 'black' OR reason = 'refunded'
             OR NOT EXISTS (
                 SELECT FROM iap.transactions AS kin
-                WHERE (
-                        (
-                            kin.transaction_id = told.original_transaction_id
-                            AND kin.original_transaction_id = told.original_transaction_id)
-                        OR (
-                            kin.original_transaction_id = told.original_transaction_id
-                            AND kin.original_transaction_id <> kin.transaction_id))
+                WHERE iap.is_of_original(
+                        kin.transaction_id, kin.original_transaction_id, told.original_transaction_id)
                     AND kin.web_order_line_item_id IS NOT DISTINCT FROM told.web_order_line_item_id
                     AND (kin.web_order_line_item_id IS NOT NULL OR kin.product_type IS DISTINCT FROM 'auto_renewable')
                     AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
