@@ -12,7 +12,7 @@ package struct LineFields {
     package subscript(field: ImportField) -> String? {
         get { texts[field.rawValue] }
         set {
-            let text = field.isTransactionID ? newValue.map(Self.withoutGuard) : newValue
+            let text = field.isOfApples ? newValue.map(Self.withoutGuard) : newValue
             texts[field.rawValue] = text == "" || text == #"\N"# ? nil : text
         }
     }

@@ -134,10 +134,10 @@ import Testing
 
     @Test(arguments: ["'%@", "\"=\"\"%@\"\"\""])
     func whatKeepsAnIDATextInASpreadsheetIsNoPartOfIt(form: String) async throws {
-        let ids = ["1007014815038896", "1007014815038895"].map { form.replacing("%@", with: $0) }
+        let ids = ["1007014815038896", "1007014815038895", "com.a", "-2+3"].map { form.replacing("%@", with: $0) }
         let csv = """
             transaction_id,original_transaction_id,bundle_id,product_id,purchased_at,delivered_at
-            \(ids[0]),\(ids[1]),com.a,gems,1795230000,1795230000
+            \(ids[0]),\(ids[1]),\(ids[2]),\(ids[3]),1795230000,1795230000
             """
         let read = try await read(.delivered, csv, .csv)
         guard case .delivery(let delivery)? = read.batch.lines.first?.row else {
@@ -145,6 +145,7 @@ import Testing
             return
         }
         #expect([delivery.key.id.text, delivery.originalID.text] == ["1007014815038896", "1007014815038895"])
+        #expect([delivery.key.bundleID.text, delivery.productID.text] == ["com.a", "-2+3"])
     }
 
     @Test func aRefusalNamesTheLineAndHoldsNothingElseOfIt() async throws {
