@@ -133,4 +133,5 @@ $rights$;
 --     iap.delivered_orders, iap.entitlements, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space,
 --     iap.sales_reports, iap.sales, iap.connections, iap.sources, iap.source_files, iap.refused_rows,
 --     iap.rehearsal, iap.hearings, iap.handed_notices, iap.customers, iap.paid_prices, iap.purged_orders,
---     iap.case_takings, iap.redeliveries, iap.sales_fetches, audit.frontier, audit.links, audit.erasures
+--     iap.purged_order_marks, iap.case_takings, iap.redeliveries, iap.sales_fetches, audit.frontier, audit.links,
+--     audit.erasures

@@ -239,7 +239,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON FUNCTION
     iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth, iap.booked_on, iap.type_by,
-    iap.is_balanced, iap.is_of_original
+    iap.is_balanced, iap.is_of_original, iap.order_mark
     TO iap_finance;
 
 -- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.

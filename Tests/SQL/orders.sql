@@ -50,6 +50,14 @@ SELECT is(test.purge(90), 1::bigint, 'and then it goes');
 SELECT results_eq(
     $$SELECT orders, purged FROM finance.unpaid_orders ORDER BY day$$, $$VALUES (3::bigint, 3::bigint), (1, 0)$$,
     'finance counts all that were never paid');
+SELECT test.order('abandoned', 'ann', 200);
+SELECT results_eq(
+    $$SELECT orders, purged FROM finance.unpaid_orders ORDER BY day$$, $$VALUES (3::bigint, 3::bigint), (1, 0)$$,
+    'and none twice that a source tells of again');
+SELECT is(test.purge(90), 1::bigint, 'nor when it goes again');
+SELECT results_eq(
+    $$SELECT orders, purged FROM finance.unpaid_orders ORDER BY day$$, $$VALUES (3::bigint, 3::bigint), (1, 0)$$,
+    'which it does each night');
 UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'dismissed', closed_by = 'sue';
 SELECT is(test.purge(90), 2::bigint, 'when a case is closed, its orders go');
 SELECT test.is_denied('iap_app', $$SELECT iap.purge_orders('2008-07-10', now(), 1)$$);

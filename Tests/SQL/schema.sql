@@ -4551,6 +4551,12 @@ $_$;
 
 COMMENT ON FUNCTION iap.open_transactions_of(user_id text) IS 'What is paid and not delivered, and may be owed to a user.';
 
+CREATE FUNCTION iap.order_mark(bundle_id text, order_id text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN hashtextextended(((bundle_id || ' '::text) || order_id), (0)::bigint);
+
+COMMENT ON FUNCTION iap.order_mark(bundle_id text, order_id text) IS 'A hash of which order it is.';
+
 CREATE FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -5062,11 +5068,21 @@ BEGIN
         DELETE FROM iap.orders
         USING unnest(apps, unpaid) AS found (bundle_id, order_id)
         WHERE orders.bundle_id = found.bundle_id AND orders.order_id = found.order_id
-        RETURNING orders.bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on
+        RETURNING
+            orders.bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on,
+            iap.order_mark(orders.bundle_id, orders.order_id) AS mark
+    ), marked AS (
+        INSERT INTO iap.purged_order_marks (mark)
+        SELECT mark
+        FROM gone
+        ORDER BY mark
+        ON CONFLICT DO NOTHING
+        RETURNING mark
     ), counted AS (
         INSERT INTO iap.purged_orders AS known (opened_on, bundle_id, product_id, orders)
         SELECT opened_on, bundle_id, product_id, count(*)
         FROM gone
+        JOIN marked USING (mark)
         GROUP BY opened_on, bundle_id, product_id
         ORDER BY bundle_id, product_id, opened_on
         ON CONFLICT (bundle_id, product_id, opened_on) DO UPDATE SET orders = known.orders + EXCLUDED.orders
@@ -5076,7 +5092,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) IS 'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts them in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
+COMMENT ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) IS 'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts each of them once in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
 
 CREATE FUNCTION iap.purge_page_by_page(bucket smallint, wanted text, changes text, before timestamp with time zone, most bigint) RETURNS bigint
     LANGUAGE plpgsql
@@ -9419,6 +9435,12 @@ CREATE VIEW iap.orders_never_paid AS
 
 COMMENT ON VIEW iap.orders_never_paid IS 'iap.unpaid_orders, as finance reads it: in a cluster citus.sql puts a function in its place, for there the tables of a view are read with the rights of who reads it.';
 
+CREATE TABLE iap.purged_order_marks (
+    mark bigint NOT NULL
+);
+
+COMMENT ON TABLE iap.purged_order_marks IS 'Which orders iap.purged_orders counts, by their marks: none is counted twice.';
+
 CREATE TABLE iap.purged_orders (
     opened_on date NOT NULL,
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -9444,6 +9466,9 @@ CREATE VIEW finance.unpaid_orders AS
             1 AS orders,
             0 AS purged
            FROM iap.orders_never_paid
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM iap.purged_order_marks
+                  WHERE (purged_order_marks.mark = iap.order_mark(orders_never_paid.bundle_id, orders_never_paid.order_id)))))
         UNION ALL
          SELECT purged_orders.opened_on,
             purged_orders.bundle_id,
@@ -9897,6 +9922,9 @@ ALTER TABLE ONLY iap.paid_prices
 ALTER TABLE ONLY iap.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (bundle_id, product_id);
 
+ALTER TABLE ONLY iap.purged_order_marks
+    ADD CONSTRAINT purged_order_marks_pkey PRIMARY KEY (mark);
+
 ALTER TABLE ONLY iap.purged_orders
     ADD CONSTRAINT purged_orders_pkey PRIMARY KEY (bundle_id, product_id, opened_on);
 
@@ -10334,6 +10362,8 @@ REVOKE ALL ON FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, 
 REVOKE ALL ON FUNCTION iap.open_for(bundle_id text, user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.order_mark(bundle_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) FROM PUBLIC;
 

@@ -11,6 +11,18 @@ COMMENT ON TABLE iap.purged_orders IS
     'How many orders were opened, never paid and taken away, by the day on which they were opened.';
 COMMENT ON COLUMN iap.purged_orders.opened_on IS 'A day of UTC.';
 
+-- A source that is read whole tells of them again each night, and each night takes them away again.
+CREATE TABLE iap.purged_order_marks (
+    mark bigint PRIMARY KEY
+);
+COMMENT ON TABLE iap.purged_order_marks IS
+    'Which orders iap.purged_orders counts, by their marks: none is counted twice.';
+
+CREATE FUNCTION iap.order_mark(bundle_id text, order_id text) RETURNS bigint
+LANGUAGE sql IMMUTABLE
+RETURN hashtextextended($1 || ' ' || $2, 0);
+COMMENT ON FUNCTION iap.order_mark IS 'A hash of which order it is.';
+
 CREATE VIEW iap.unpaid_orders AS
 SELECT orders.bundle_id, orders.order_id, orders.user_id, orders.product_id, orders.created_at
 FROM iap.orders
@@ -84,11 +96,21 @@ BEGIN
         DELETE FROM iap.orders
         USING unnest(apps, unpaid) AS found (bundle_id, order_id)
         WHERE orders.bundle_id = found.bundle_id AND orders.order_id = found.order_id
-        RETURNING orders.bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on
+        RETURNING
+            orders.bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on,
+            iap.order_mark(orders.bundle_id, orders.order_id) AS mark
+    ), marked AS (
+        INSERT INTO iap.purged_order_marks (mark)
+        SELECT mark
+        FROM gone
+        ORDER BY mark
+        ON CONFLICT DO NOTHING
+        RETURNING mark
     ), counted AS (
         INSERT INTO iap.purged_orders AS known (opened_on, bundle_id, product_id, orders)
         SELECT opened_on, bundle_id, product_id, count(*)
         FROM gone
+        JOIN marked USING (mark)
         GROUP BY opened_on, bundle_id, product_id
         ORDER BY bundle_id, product_id, opened_on
         ON CONFLICT (bundle_id, product_id, opened_on) DO UPDATE SET orders = known.orders + EXCLUDED.orders
@@ -99,7 +121,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.purge_orders IS
     'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts '
-    'them in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
+    'each of them once in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamptz, OUT orders bigint, OUT oldest timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -123,6 +145,9 @@ SELECT
 FROM (
     SELECT (created_at AT TIME ZONE 'UTC')::date AS day, bundle_id, product_id, 1 AS orders, 0 AS purged
     FROM iap.orders_never_paid
+    WHERE NOT EXISTS (
+        SELECT FROM iap.purged_order_marks
+        WHERE purged_order_marks.mark = iap.order_mark(orders_never_paid.bundle_id, orders_never_paid.order_id))
     UNION ALL
     SELECT opened_on, bundle_id, product_id, orders, orders
     FROM iap.purged_orders
