@@ -41,6 +41,12 @@ struct NotificationExamination {
     }
 
     private func finding(_ metrics: MetricsSettings) -> Doctor.Finding {
+        var status = stat()
+        guard stat(metrics.file, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+            return Doctor.Finding(
+                "metrics", .wrong, "\(metrics.file) is a folder",
+                remedy: "Name a file in it with “file” in [metrics], one that ends in “.prom”.")
+        }
         let folder = URL(filePath: metrics.file).deletingLastPathComponent().path(percentEncoded: false)
         return access(folder, W_OK | X_OK) == 0
             ? Doctor.Finding("metrics", .fine, "\(folder) is writable")

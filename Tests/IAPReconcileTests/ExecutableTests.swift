@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Notifications
 import TestSupport
 import Testing
 
@@ -64,6 +65,16 @@ import Testing
                 let found = ReportDirectory.examine(reports)
                 #expect(found.verdict == .wrong)
                 #expect(found.text == "\(link) is a link to /nonexistent/disk, which is not there")
+            }
+        }
+    }
+
+    @Test func doctorSeesAMetricsFileThatIsAFolder() async throws {
+        try await withTemporaryFolder { folder in
+            for (name, verdict) in [("", Doctor.Finding.Verdict.wrong), ("iap.prom", .fine)] {
+                let file = folder.appending(path: name).path(percentEncoded: false)
+                let metrics = NotificationSettings(metrics: MetricsSettings(file: file))
+                #expect(NotificationExamination(settings: metrics).findings.map(\.verdict) == [verdict], "\(file)")
             }
         }
     }

@@ -168,6 +168,16 @@ import Testing
         }
     }
 
+    @Test func aFolderInPlaceOfTheConfigurationIsRefused() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder.path(percentEncoded: false)
+            let refused = try await ChildProcess.run(
+                ProgramNight.program,
+                ["setup", "--config", path, "--database", "x", "--app", "com.example.a", "--dry-run"])
+            #expect(refused.status == 78 && refused.errors.contains("\(path) is no regular file"), "\(refused.errors)")
+        }
+    }
+
     /// A terminal, at which somebody answers.
     @Test func itAsksForWhatIsMissing() async throws {
         try await withEmptyServer(login: "peer") { server in

@@ -48,7 +48,11 @@ public struct PlacedFile: Sendable {
     /// What it holds; `nil` if it is not there.
     public var contents: Data? {
         get throws {
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw SetupError("\(path) is no regular file.", exitCode: .configuration)
+            }
             // Foundation would say it in words of a desktop, and by a number.
             guard access(path, R_OK) == 0 else {
                 throw SetupError("\(path) can't be read: \(String(cString: strerror(errno))).")
