@@ -130,8 +130,8 @@ $rights$;
 -- These stay on the coordinator:
 --     iap.migrations, iap.products, iap.orders, iap.account_tokens, iap.transactions, iap.moves, iap.sightings,
 --     iap.claims, iap.notices, iap.delivery_checks, iap.unusual_prices, iap.delivered_originals,
---     iap.delivered_orders, iap.entitlements, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space,
---     iap.sales_reports, iap.sales, iap.connections, iap.sources, iap.source_files, iap.refused_rows,
+--     iap.untaken_originals, iap.delivered_orders, iap.entitlements, iap.runs, iap.cases, iap.events, iap.books,
+--     iap.lock_space, iap.sales_reports, iap.sales, iap.connections, iap.sources, iap.source_files, iap.refused_rows,
 --     iap.rehearsal, iap.hearings, iap.handed_notices, iap.customers, iap.paid_prices, iap.purged_orders,
 --     iap.purged_order_marks, iap.case_takings, iap.redeliveries, iap.sales_fetches, audit.frontier, audit.links,
 --     audit.erasures

@@ -78,8 +78,8 @@ GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
-    iap.journal_lines, iap.positions, iap.closings, iap.delivered_originals, iap.lock_space, iap.entitlements,
-    iap.connections,
+    iap.journal_lines, iap.positions, iap.closings, iap.delivered_originals, iap.untaken_originals, iap.lock_space,
+    iap.entitlements, iap.connections,
     iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
     iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced,
     iap.case_takings, iap.redeliveries
@@ -96,10 +96,11 @@ GRANT INSERT ON iap.receipts, iap.uploads TO iap_job;
 GRANT INSERT, UPDATE (problem, is_final), DELETE ON iap.handed_notices TO iap_job;
 -- It writes no grant, and locks those that it goes by, which takes a right to write something of them.
 GRANT UPDATE (seal) ON iap.entitlements TO iap_job;
--- A customer whom Apple came to name is known by that name; a delivery that Apple came to know is proved.
-GRANT DELETE ON iap.customers, iap.delivery_checks TO iap_job;
+-- A customer whom Apple came to name is known by that name; a delivery that Apple came to know is proved; an original
+-- that was untaken is taken.
+GRANT DELETE ON iap.customers, iap.delivery_checks, iap.untaken_originals TO iap_job;
 GRANT INSERT ON
-    iap.moves, iap.events, iap.delivered_originals, iap.connections, iap.unusual_prices
+    iap.moves, iap.events, iap.delivered_originals, iap.untaken_originals, iap.connections, iap.unusual_prices
     TO iap_job;
 GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
@@ -113,11 +114,11 @@ GRANT EXECUTE ON FUNCTION
     iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
     iap.refuse_unseen_cases, iap.release_orders, iap.release_originals,
     -- What is owed once.
-    iap.carry_refunds, iap.count_refunds_once, iap.give_back_parted, iap.is_delivered_otherwise, iap.is_elsewhere,
+    iap.carry_refunds, iap.count_refunds_once, iap.is_delivered_otherwise, iap.is_elsewhere,
     iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered, iap.is_refunded_otherwise,
     iap.is_same_period, iap.is_same_purchase, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
-    iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_originals, iap.type_by, iap.type_of,
-    iap.withdraw_all_restored, iap.withdraw_granted_twice,
+    iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_originals, iap.take_untaken,
+    iap.type_by, iap.type_of, iap.withdraw_all_restored, iap.withdraw_granted_twice,
     -- Whose it is, and cases.
     iap.case_mark, iap.certain_owner, iap.owners_by_history, iap.owners_of, iap.taken_until, iap.watch_again,
     -- The batch.
@@ -199,7 +200,7 @@ GRANT SELECT (
     ON iap.receipts TO iap_import;
 GRANT INSERT ON
     iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.delivered_originals,
-    iap.events, iap.entitlements
+    iap.untaken_originals, iap.events, iap.entitlements
     TO iap_import;
 GRANT UPDATE (type, name, list_price_milliunits, currency) ON iap.products TO iap_import;
 GRANT UPDATE (app_account_token, seal) ON iap.orders TO iap_import;

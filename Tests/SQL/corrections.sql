@@ -71,12 +71,22 @@ SELECT is(test.keep_owed_once(), '0 0', 'nor what was delivered');
 
 -- Where another session kept the original from being given back.
 SELECT test.hear(test.vouched('L1')), test.admit('M1', 'L1', 'full'), test.claim('M1'), test.hear(test.vouched('M1'));
-INSERT INTO iap.delivered_originals VALUES ('L1', 'com.example.a', 'Production', 'M1', '');
-DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'M1';
+CREATE FUNCTION test.leave_untaken(id text, original text) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.delivered_originals SET original_transaction_id = $2 WHERE transaction_id = $1;
+    INSERT INTO iap.untaken_originals VALUES ($1, 'com.example.a', 'Production', $2);
+$$;
+SELECT test.leave_untaken('M1', 'L1');
 SELECT is(test.keep_owed_once(), '1 0', 'the night gives it back');
 SELECT results_eq(
     $$SELECT original_transaction_id FROM iap.delivered_originals WHERE transaction_id = 'M1'$$,
     $$VALUES ('M1' COLLATE "C")$$, 'for the right one');
+SELECT test.hear(test.vouched('N1')), test.admit('O1', 'N1', 'full'), test.resolve('O1', 'delivered'),
+    test.hear(test.vouched('O1')), test.leave_untaken('O1', 'N1');
+SELECT is(test.reopen('O1'), 'reopened', 'what the desk has owed again meanwhile');
+SELECT is(test.keep_owed_once(), '1 0', 'gives back the other, too');
+SELECT is_empty($$SELECT FROM iap.delivered_originals WHERE transaction_id = 'O1'$$, 'and takes none');
+SELECT is_empty('SELECT FROM iap.untaken_originals', 'which are all there were');
 
 -- A period that was admitted with the id of the one before.
 SELECT test.run_as('iap_app', $$
@@ -147,6 +157,17 @@ FROM unnest('{Y2,Y3}'::text[]) AS id;
 SELECT test.hear(test.period(id, 'Y1', line_item => 'w1')) FROM unnest('{Y2,Y3}'::text[]) AS id;
 SELECT is(array_agg(test.place(id)), '{import,import}', 'what was not granted stays delivered')
 FROM unnest('{Y2,Y3}'::text[]) AS id;
+SELECT test.hear(test.period('Z1', 'Z1', line_item => 'w1')), test.claim('Z1');
+SELECT test.admit('Z2', 'Z1', 'pass'), test.entitle('Z1', 'ann');
+DELETE FROM iap.delivered_originals WHERE transaction_id = 'Z1';
+SELECT test.hear(test.period('Z2', 'Z1', line_item => 'w1'));
+UPDATE iap.delivered_originals SET transaction_id = 'Z1' WHERE transaction_id = 'Z2';
+INSERT INTO iap.untaken_originals VALUES ('Z2', 'com.example.a', 'Production', 'Z1');
+SELECT is(array_agg(test.place(id)), '{claim,entitlement}', 'what a claim took meanwhile')
+FROM unnest('{Z1,Z2}'::text[]) AS id;
+SELECT is(test.keep_owed_once(), '0 0', 'a night');
+SELECT is(array_agg(test.place(id)), '{claim,restored}', 'finds delivered once')
+FROM unnest('{Z1,Z2}'::text[]) AS id;
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'W1')$$);
 SELECT is(array_agg(test.place(id)), '{white,restored}', 'taken back, it is owed once')
 FROM unnest('{W1,W2}'::text[]) AS id;

@@ -97,7 +97,8 @@ SELECT results_eq(
         ('iap.sales_fetches', 'insert,select,update'), ('iap.sales_reports', 'insert,select'),
         ('iap.sightings', 'insert,select,update'), ('iap.sold_against_seen', 'select'), ('iap.sources', 'select'),
         ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'), ('iap.unproved', 'select'),
-        ('iap.unusual_prices', 'insert,select'), ('iap.uploads', 'insert,select'), ('iap.white', 'select')$$,
+        ('iap.untaken_originals', 'delete,insert,select'), ('iap.unusual_prices', 'insert,select'),
+        ('iap.uploads', 'insert,select'), ('iap.white', 'select')$$,
     'the job''s rights on tables');
 SELECT results_eq(
     $$SELECT attrelid::regclass::text, attname::text COLLATE "default"
@@ -119,7 +120,8 @@ SELECT results_eq(
         ('iap.products', 'insert,select'), ('iap.receipt_number', 'usage'), ('iap.receipts', 'insert'),
         ('iap.refused_rows', 'delete,insert,select,update'), ('iap.source_files', 'delete,insert,select,update'),
         ('iap.sources', 'delete,insert,select,update'), ('iap.trail', 'usage'),
-        ('iap.transactions', 'insert,select,update'), ('iap.uploads', 'insert,select'), ('iap.white', 'select')$$,
+        ('iap.transactions', 'insert,select,update'), ('iap.untaken_originals', 'insert'),
+        ('iap.uploads', 'insert,select'), ('iap.white', 'select')$$,
     'the import''s rights on tables');
 SELECT results_eq(
     $$SELECT attrelid::regclass::text, attname::text COLLATE "default"
@@ -191,7 +193,7 @@ SELECT results_eq(
         ('iap_job', 'count_unpaid_orders'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'),
         ('iap_job', 'delivered'), ('iap_job', 'end_of_redelivery'), ('iap_job', 'ends_refund'), ('iap_job', 'enter'),
         ('iap_job', 'enter_unlocked'), ('iap_job', 'excluded'), ('iap_job', 'follow_cases'),
-        ('iap_job', 'give_back_parted'), ('iap_job', 'granted_after'), ('iap_job', 'hand_in'),
+        ('iap_job', 'granted_after'), ('iap_job', 'hand_in'),
         ('iap_job', 'has_access'), ('iap_job', 'hear'),
         ('iap_job', 'hear_patiently'), ('iap_job', 'heard'), ('iap_job', 'is_another_night'),
         ('iap_job', 'is_balanced'), ('iap_job', 'is_beyond'),
@@ -223,7 +225,7 @@ SELECT results_eq(
         ('iap_job', 'sightings_of'), ('iap_job', 'stand_for_refund'), ('iap_job', 'stands_otherwise'),
         ('iap_job', 'submit_notification'), ('iap_job', 'take_answers'), ('iap_job', 'take_corrected'),
         ('iap_job', 'take_for_delivery'), ('iap_job', 'take_for_entitlement'), ('iap_job', 'take_notices'),
-        ('iap_job', 'take_originals'), ('iap_job', 'taken_until'), ('iap_job', 'type_by'), ('iap_job', 'type_of'),
+        ('iap_job', 'take_originals'), ('iap_job', 'take_untaken'), ('iap_job', 'taken_until'), ('iap_job', 'type_by'), ('iap_job', 'type_of'),
         ('iap_job', 'uncover'), ('iap_job', 'unrefunded'), ('iap_job', 'watch_again'), ('iap_job', 'white_totals'),
         ('iap_job', 'withdraw_all_restored'), ('iap_job', 'withdraw_granted_twice'), ('iap_job', 'worth'),
         ('iap_privacy', 'erase_user'),

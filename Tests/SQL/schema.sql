@@ -2699,42 +2699,6 @@ $$;
 
 COMMENT ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) IS 'Closes the cases of what is owed no more, and opens those again whose resolve was taken back.';
 
-CREATE FUNCTION iap.give_back_parted(since timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS $$
-DECLARE
-    known  record;
-    change iap.change;
-BEGIN
-    FOR known IN
-        SELECT DISTINCT parted.original_transaction_id, ROW(t.*)::iap.transactions AS t
-        FROM (
-            SELECT transaction_id, bundle_id, environment, details ->> 'from_original' AS original_transaction_id
-            FROM moves
-            WHERE details ? 'from_original' AND moved_at > since
-        ) AS parted
-        JOIN transactions AS t USING (transaction_id, bundle_id, environment)
-        JOIN delivered_originals AS taken
-            ON taken.original_transaction_id = parted.original_transaction_id AND taken.bundle_id = t.bundle_id
-                AND taken.environment = t.environment AND taken.transaction_id = t.transaction_id
-        WHERE t.place = 'black'
-            AND (
-                taken.original_transaction_id <> t.original_transaction_id
-                OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, '')))
-    LOOP
-        change.was := known.t;
-        change.was.original_transaction_id := known.original_transaction_id;
-        change.became := known.t;
-        PERFORM iap.take_corrected(ARRAY[change]);
-    END LOOP;
-END
-$$;
-
-COMMENT ON FUNCTION iap.give_back_parted(since timestamp with time zone) IS 'Gives back the original purchases, and periods, that were taken lately for what is of another, where another session kept iap.take_corrected from it.';
-
 CREATE FUNCTION iap.granted_after(reached iap.transactions, at timestamp with time zone, most integer) RETURNS iap.change[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
@@ -5643,7 +5607,7 @@ DECLARE
     known   record;
     changes iap.change[];
 BEGIN
-    PERFORM iap.give_back_parted(since);
+    PERFORM iap.take_untaken(run, at);
     -- Those that another session held when the others were withdrawn.
     FOR known IN
         SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
@@ -6714,11 +6678,15 @@ BEGIN
     PERFORM iap.release_originals(changes);
 EXCEPTION
     -- Another session is about to deliver the same, and has the row: iap.take_for_delivery looks beside it.
-    WHEN lock_not_available OR deadlock_detected THEN NULL;
+    WHEN lock_not_available OR deadlock_detected THEN
+        INSERT INTO untaken_originals
+        SELECT (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, (c.was).original_transaction_id
+        FROM unnest(changes) AS c
+        ON CONFLICT DO NOTHING;
 END
 $$;
 
-COMMENT ON FUNCTION iap.take_corrected(changes iap.change[]) IS 'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it was taken for; but where another session is about to deliver the same, and does not end.';
+COMMENT ON FUNCTION iap.take_corrected(changes iap.change[]) IS 'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it was taken for; where another session is about to deliver the same, and does not end, notes that they are untaken.';
 
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
     LANGUAGE plpgsql
@@ -7046,6 +7014,47 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) IS 'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken again, five times in all. paid_until is of a subscription, for iap.entitle.';
+
+CREATE FUNCTION iap.take_untaken(run bigint, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    known  record;
+    change iap.change;
+BEGIN
+    FOR known IN
+        SELECT untaken.original_transaction_id, locked.t
+        FROM untaken_originals AS untaken
+        CROSS JOIN LATERAL (
+            SELECT ROW(delivered.*)::iap.transactions AS t
+            FROM transactions AS delivered
+            WHERE delivered.transaction_id = untaken.transaction_id AND delivered.bundle_id = untaken.bundle_id
+                AND delivered.environment = untaken.environment
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+    LOOP
+        DELETE FROM untaken_originals AS untaken
+        WHERE untaken.transaction_id = (known.t).transaction_id AND untaken.bundle_id = (known.t).bundle_id
+            AND untaken.environment = (known.t).environment
+            AND untaken.original_transaction_id = known.original_transaction_id;
+        change.was := known.t;
+        change.was.original_transaction_id := known.original_transaction_id;
+        change.became := known.t;
+        IF (known.t).place = 'black' THEN
+            -- Which notes it again, where another session is in the way again.
+            PERFORM iap.take_corrected(ARRAY[change]);
+            PERFORM iap.withdraw_granted_twice(ARRAY[change], 'iap-reconcile', run, at);
+        ELSE
+            PERFORM iap.release_originals(ARRAY[change]);
+        END IF;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_untaken(run bigint, at timestamp with time zone) IS 'Has iap.delivered_originals say what Apple told of what was delivered, where another session kept iap.take_corrected from it.';
 
 CREATE FUNCTION iap.taken_until(taken_at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
@@ -9829,6 +9838,17 @@ CREATE TABLE iap.sources (
 
 COMMENT ON TABLE iap.sources IS 'What the night pulls from a company''s own database or files, and how far.';
 
+CREATE TABLE iap.untaken_originals (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C"
+);
+
+COMMENT ON TABLE iap.untaken_originals IS 'Delivered transactions of whose original purchase, or period, Apple told what iap.delivered_originals does not say yet. The next night has it say so.';
+
+COMMENT ON COLUMN iap.untaken_originals.original_transaction_id IS 'The original that it was taken for.';
+
 CREATE TABLE iap.unusual_prices (
     transaction_id text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -9963,6 +9983,9 @@ ALTER TABLE ONLY iap.sources
 
 ALTER TABLE ONLY iap.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.untaken_originals
+    ADD CONSTRAINT untaken_originals_pkey PRIMARY KEY (transaction_id, bundle_id, environment, original_transaction_id);
 
 ALTER TABLE ONLY iap.unusual_prices
     ADD CONSTRAINT unusual_prices_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
@@ -10232,8 +10255,6 @@ REVOKE ALL ON FUNCTION iap.erased_token(app_account_token text, salt text) FROM 
 REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION iap.give_back_parted(since timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.granted_after(reached iap.transactions, at timestamp with time zone, most integer) FROM PUBLIC;
 
@@ -10522,6 +10543,8 @@ REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUB
 REVOKE ALL ON FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_untaken(run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.taken_until(taken_at timestamp with time zone) FROM PUBLIC;
 

@@ -146,6 +146,37 @@ SELECT is(
     test.says('desk', $$SELECT iap.reopen('k1', 'sue', 'x')$$), '40001', 'has it try again where it can''t see that');
 SELECT test.says('desk', 'ROLLBACK');
 
+-- What Apple tells of the period of something delivered while a server is about to deliver its other id.
+SELECT test.says('owner', 'SET search_path = iap, public, pg_temp');
+CREATE FUNCTION test.telling(id text, original text) RETURNS text
+LANGUAGE sql AS $$ SELECT format('SELECT test.hear_period(%L, %L, ''w1'')', id, original) $$;
+CREATE FUNCTION test.taken(original text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.says('owner', format(
+        'SELECT string_agg(web_order_line_item_id || '' '' || transaction_id, '', '' ORDER BY 1)
+        FROM iap.delivered_originals WHERE original_transaction_id = %L AND web_order_line_item_id <> ''''', original))
+$$;
+CREATE FUNCTION test.untaken() RETURNS text
+LANGUAGE sql AS $$ SELECT test.says('owner', 'SELECT count(*)::text FROM iap.untaken_originals') $$;
+CREATE FUNCTION test.next_night() RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.says(
+        'owner', format('SELECT test.run_as(%L, %L)', 'iap_job', 'SELECT iap.release_restored(7, now())'))
+$$;
+SELECT test.says('server', test.admitting('p1', 'p0', 'pass')), test.says('server', test.claiming('p1')),
+    test.says('owner', test.telling('p2', 'p0')), test.says('server', 'BEGIN');
+SELECT is(test.says('server', test.claiming('p2')), 'delivered', 'a server is about to deliver a period');
+SELECT is(test.says('owner', test.telling('p1', 'p0')), 'black', 'which was delivered under another id');
+SELECT is(test.untaken(), '1', 'as is noted');
+SELECT is(test.next_night(), '0', 'a night');
+SELECT is(test.untaken(), '1', 'waits for it no more than another');
+SELECT test.says('server', 'ROLLBACK');
+SELECT is(test.taken('p0'), NULL, 'where the server thinks better of it');
+SELECT is(test.next_night(), '0', 'the next one');
+SELECT is(test.taken('p0'), 'w1 p1', 'keeps the period from being delivered again');
+SELECT is(test.says('server', test.claiming('p2')), 'already_delivered', 'by whichever id');
+SELECT is(test.untaken(), '0', 'once');
+
 -- A person is erased while a purchase of theirs is prepared for a commit in two phases.
 SELECT test.says('server', 'BEGIN');
 SELECT test.says('server', test.admitting('z1', 'z1', 'gems', 'zoe'));

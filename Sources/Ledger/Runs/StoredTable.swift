@@ -6,6 +6,7 @@ import PostgreSQL
 enum StoredTable: String, CaseIterable {
     case transactions, moves, cases, sightings, connections, runs, events, receipts, notices, hearings
     case deliveredOriginals = "delivered_originals"
+    case untakenOriginals = "untaken_originals"
     case white, black, excluded, entries
 
     /// The views, whose shadows read the shadows of the tables.

@@ -102,12 +102,17 @@ BEGIN
     PERFORM iap.release_originals(changes);
 EXCEPTION
     -- Another session is about to deliver the same, and has the row: iap.take_for_delivery looks beside it.
-    WHEN lock_not_available OR deadlock_detected THEN NULL;
+    WHEN lock_not_available OR deadlock_detected THEN
+        INSERT INTO untaken_originals
+        SELECT (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, (c.was).original_transaction_id
+        FROM unnest(changes) AS c
+        ON CONFLICT DO NOTHING;
 END
 $$;
 COMMENT ON FUNCTION iap.take_corrected IS
     'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it '
-    'was taken for; but where another session is about to deliver the same, and does not end.';
+    'was taken for; where another session is about to deliver the same, and does not end, notes that they are '
+    'untaken.';
 
 CREATE FUNCTION iap.withdraw_granted_twice(
     corrected iap.change[], actor text, run bigint, at timestamptz

@@ -150,7 +150,7 @@ COMMENT ON FUNCTION iap.withdraw_all_restored IS
     'refunded, or is owed, under another id, and says how many: none, where none is left. What another session has '
     'locked is left for the next night.';
 
-CREATE FUNCTION iap.give_back_parted(since timestamptz) RETURNS void
+CREATE FUNCTION iap.take_untaken(run bigint, at timestamptz) RETURNS void
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -158,31 +158,36 @@ DECLARE
     change iap.change;
 BEGIN
     FOR known IN
-        SELECT DISTINCT parted.original_transaction_id, ROW(t.*)::iap.transactions AS t
-        FROM (
-            SELECT transaction_id, bundle_id, environment, details ->> 'from_original' AS original_transaction_id
-            FROM moves
-            WHERE details ? 'from_original' AND moved_at > since
-        ) AS parted
-        JOIN transactions AS t USING (transaction_id, bundle_id, environment)
-        JOIN delivered_originals AS taken
-            ON taken.original_transaction_id = parted.original_transaction_id AND taken.bundle_id = t.bundle_id
-                AND taken.environment = t.environment AND taken.transaction_id = t.transaction_id
-        WHERE t.place = 'black'
-            AND (
-                taken.original_transaction_id <> t.original_transaction_id
-                OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, '')))
+        SELECT untaken.original_transaction_id, locked.t
+        FROM untaken_originals AS untaken
+        CROSS JOIN LATERAL (
+            SELECT ROW(delivered.*)::iap.transactions AS t
+            FROM transactions AS delivered
+            WHERE delivered.transaction_id = untaken.transaction_id AND delivered.bundle_id = untaken.bundle_id
+                AND delivered.environment = untaken.environment
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
     LOOP
+        DELETE FROM untaken_originals AS untaken
+        WHERE untaken.transaction_id = (known.t).transaction_id AND untaken.bundle_id = (known.t).bundle_id
+            AND untaken.environment = (known.t).environment
+            AND untaken.original_transaction_id = known.original_transaction_id;
         change.was := known.t;
         change.was.original_transaction_id := known.original_transaction_id;
         change.became := known.t;
-        PERFORM iap.take_corrected(ARRAY[change]);
+        IF (known.t).place = 'black' THEN
+            -- Which notes it again, where another session is in the way again.
+            PERFORM iap.take_corrected(ARRAY[change]);
+            PERFORM iap.withdraw_granted_twice(ARRAY[change], 'iap-reconcile', run, at);
+        ELSE
+            PERFORM iap.release_originals(ARRAY[change]);
+        END IF;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION iap.give_back_parted IS
-    'Gives back the original purchases, and periods, that were taken lately for what is of another, where another '
-    'session kept iap.take_corrected from it.';
+COMMENT ON FUNCTION iap.take_untaken IS
+    'Has iap.delivered_originals say what Apple told of what was delivered, where another session kept '
+    'iap.take_corrected from it.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -193,7 +198,7 @@ DECLARE
     known   record;
     changes iap.change[];
 BEGIN
-    PERFORM iap.give_back_parted(since);
+    PERFORM iap.take_untaken(run, at);
     -- Those that another session held when the others were withdrawn.
     FOR known IN
         SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
