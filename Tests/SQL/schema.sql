@@ -1465,7 +1465,7 @@ BEGIN
     IF outcome IS NULL THEN
         type := iap.type_of(t);
         outcome := iap.take_for_delivery(t, type);
-        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.is_refunded_meanwhile(t) THEN
+        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.refunded_meanwhile_as(t) IS NOT NULL THEN
             PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
             outcome := 'excluded';
         END IF;
@@ -2120,20 +2120,21 @@ CREATE FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id tex
 DECLARE
     details     jsonb := jsonb_build_object(
         'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
+    type        text := iap.type_of(t);
     taken       text;
-    is_refunded boolean;
+    refunded_as text;
 BEGIN
-    IF iap.is_granted_already(t) AND NOT (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN
+    IF iap.is_granted_already(t) AND NOT (type IS NULL AND iap.is_original_delivered(t)) THEN
         -- As a claim finds. The night writes it, but where nobody knows whether it is the same purchase.
         RETURN 'already_delivered';
     END IF;
     -- Whatever ends it: who is about to deliver it, or to call it refunded, under another id is waited for.
-    taken := iap.take_for_delivery(t, iap.type_of(t));
-    is_refunded := iap.is_refunded_meanwhile(t);
-    IF taken IS NULL AND (end_owed.how <> 'delivered' OR is_refunded) THEN
+    taken := iap.take_for_delivery(t, type);
+    refunded_as := iap.refunded_meanwhile_as(t);
+    IF taken IS NULL AND (end_owed.how <> 'delivered' OR refunded_as IS NOT NULL) THEN
         PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
     END IF;
-    IF end_owed.how = 'delivered' AND is_refunded THEN
+    IF end_owed.how = 'delivered' AND refunded_as IS NOT NULL THEN
         -- The night takes it out of white.
         RETURN 'excluded';
     ELSIF taken = 'already_delivered' THEN
@@ -2141,12 +2142,12 @@ BEGIN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
-    ELSIF end_owed.how = 'refunded' AND is_refunded THEN
+    ELSIF end_owed.how = 'refunded' AND refunded_as IS NOT NULL THEN
         -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
         -- takes nothing out of white; but it has the other id stand for the refund: see iap.release_restored.
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at,
-            jsonb_build_object('refunded_as', iap.refunded_as(t)));
+            jsonb_build_object('refunded_as', refunded_as));
         RETURN 'excluded';
     ELSIF end_owed.how <> 'delivered' THEN
         PERFORM iap.move(
@@ -3667,25 +3668,6 @@ CREATE FUNCTION iap.is_pseudonym(user_id text) RETURNS boolean
     AS $_$ SELECT $1 ~ '^erased-[0-9a-f]{16}$' $_$;
 
 COMMENT ON FUNCTION iap.is_pseudonym(user_id text) IS 'Whether the person with this id was erased.';
-
-CREATE FUNCTION iap.is_refunded_meanwhile(t iap.transactions) RETURNS boolean
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-        PERFORM
-        FROM transactions AS same
-        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id AND NOT starts_with(same.place, 'black')
-            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
-        FOR SHARE SKIP LOCKED;
-    END IF;
-    RETURN iap.is_refunded_otherwise(t);
-END
-$$;
-
-COMMENT ON FUNCTION iap.is_refunded_meanwhile(t iap.transactions) IS 'iap.is_refunded_otherwise, for who has taken what is delivered once, and so has waited for a session that was about to call it refunded; ends with a serialization failure where another id was moved after the caller''s snapshot.';
 
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -5430,6 +5412,25 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.refunded_as(t iap.transactions) IS 'Under which other transaction id a non-consumable, or period of a subscription, was refunded: then it is owed under none. Of what nobody knows the type of, by what Apple said of the other. NULL where it was not.';
+
+CREATE FUNCTION iap.refunded_meanwhile_as(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        PERFORM
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND NOT starts_with(same.place, 'black')
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+        FOR SHARE SKIP LOCKED;
+    END IF;
+    RETURN iap.refunded_as(t);
+END
+$$;
+
+COMMENT ON FUNCTION iap.refunded_meanwhile_as(t iap.transactions) IS 'iap.refunded_as, for who has taken what is delivered once, and so has waited for a session that was about to call it refunded; ends with a serialization failure where another id was moved after the caller''s snapshot.';
 
 CREATE FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -10322,8 +10323,6 @@ REVOKE ALL ON FUNCTION iap.is_period_delivered(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_pseudonym(user_id text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_refunded_meanwhile(t iap.transactions) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) FROM PUBLIC;
@@ -10457,6 +10456,8 @@ REVOKE ALL ON FUNCTION iap.refund_shares(was iap.transactions, became iap.transa
 REVOKE ALL ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refunded_as(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refunded_meanwhile_as(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) FROM PUBLIC;
 

@@ -324,7 +324,7 @@ CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN iap.refunded_as(t) IS NOT NULL; END $$;
 COMMENT ON FUNCTION iap.is_refunded_otherwise IS 'Whether iap.refunded_as names another transaction id.';
 
-CREATE FUNCTION iap.is_refunded_meanwhile(t iap.transactions) RETURNS boolean
+CREATE FUNCTION iap.refunded_meanwhile_as(t iap.transactions) RETURNS text
 LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -336,11 +336,11 @@ BEGIN
             AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
         FOR SHARE SKIP LOCKED;
     END IF;
-    RETURN iap.is_refunded_otherwise(t);
+    RETURN iap.refunded_as(t);
 END
 $$;
-COMMENT ON FUNCTION iap.is_refunded_meanwhile IS
-    'iap.is_refunded_otherwise, for who has taken what is delivered once, and so has waited for a session that was '
+COMMENT ON FUNCTION iap.refunded_meanwhile_as IS
+    'iap.refunded_as, for who has taken what is delivered once, and so has waited for a session that was '
     'about to call it refunded; ends with a serialization failure where another id was moved after the caller''s '
     'snapshot.';
 

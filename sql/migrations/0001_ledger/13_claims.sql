@@ -178,7 +178,7 @@ BEGIN
     IF outcome IS NULL THEN
         type := iap.type_of(t);
         outcome := iap.take_for_delivery(t, type);
-        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.is_refunded_meanwhile(t) THEN
+        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.refunded_meanwhile_as(t) IS NOT NULL THEN
             PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
             outcome := 'excluded';
         END IF;

@@ -78,20 +78,21 @@ LANGUAGE plpgsql AS $$
 DECLARE
     details     jsonb := jsonb_build_object(
         'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
+    type        text := iap.type_of(t);
     taken       text;
-    is_refunded boolean;
+    refunded_as text;
 BEGIN
-    IF iap.is_granted_already(t) AND NOT (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN
+    IF iap.is_granted_already(t) AND NOT (type IS NULL AND iap.is_original_delivered(t)) THEN
         -- As a claim finds. The night writes it, but where nobody knows whether it is the same purchase.
         RETURN 'already_delivered';
     END IF;
     -- Whatever ends it: who is about to deliver it, or to call it refunded, under another id is waited for.
-    taken := iap.take_for_delivery(t, iap.type_of(t));
-    is_refunded := iap.is_refunded_meanwhile(t);
-    IF taken IS NULL AND (end_owed.how <> 'delivered' OR is_refunded) THEN
+    taken := iap.take_for_delivery(t, type);
+    refunded_as := iap.refunded_meanwhile_as(t);
+    IF taken IS NULL AND (end_owed.how <> 'delivered' OR refunded_as IS NOT NULL) THEN
         PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
     END IF;
-    IF end_owed.how = 'delivered' AND is_refunded THEN
+    IF end_owed.how = 'delivered' AND refunded_as IS NOT NULL THEN
         -- The night takes it out of white.
         RETURN 'excluded';
     ELSIF taken = 'already_delivered' THEN
@@ -99,12 +100,12 @@ BEGIN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
-    ELSIF end_owed.how = 'refunded' AND is_refunded THEN
+    ELSIF end_owed.how = 'refunded' AND refunded_as IS NOT NULL THEN
         -- Apple's word counts, and the money went back once. Here, for of what nobody knows the type of the night
         -- takes nothing out of white; but it has the other id stand for the refund: see iap.release_restored.
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at,
-            jsonb_build_object('refunded_as', iap.refunded_as(t)));
+            jsonb_build_object('refunded_as', refunded_as));
         RETURN 'excluded';
     ELSIF end_owed.how <> 'delivered' THEN
         PERFORM iap.move(
