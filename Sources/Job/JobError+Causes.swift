@@ -6,6 +6,8 @@ extension JobError {
     package init(_ error: LedgerError) {
         self =
             switch error {
+            case .unusableSettings(let text):
+                .configuration("\(text.sentence) Look at conninfo in [database], and at PG… in the environment.")
             case .connectionLost(let text): .databaseUnavailable(text)
             case .refused(let text), .forbidden(let text): .databaseRefuses(text)
             case .noDatabase(let text): .noDatabase("\(text.sentence) Name another in conninfo, or run setup.")

@@ -35,7 +35,7 @@ enum Connecting {
             PQreset(handle)
         }
         guard PQstatus(handle) == CONNECTION_OK else {
-            let error = PostgreSQLError(refused: handle)
+            let error = PostgreSQLError(refused: handle, usable: areUsable(keywords))
             PQfinish(handle)
             return .failure(error)
         }
@@ -43,11 +43,22 @@ enum Connecting {
     }
 
     private static func start(_ keywords: [(name: String, value: String)]) -> OpaquePointer? {
+        withPointers(to: keywords) { PQconnectStartParams($0, $1, 1) }
+    }
+
+    /// Whether libpq would ask a server with these settings: one that is not there, so that it has its answer at once.
+    private static func areUsable(_ keywords: [(name: String, value: String)]) -> Bool {
+        let nowhere = [("host", "127.0.0.1"), ("hostaddr", "127.0.0.1"), ("port", "1")]
+        return withPointers(to: keywords + nowhere) { PQpingParams($0, $1, 1) } != PQPING_NO_ATTEMPT
+    }
+
+    private static func withPointers<Result>(
+        to keywords: [(name: String, value: String)],
+        _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> Result
+    ) -> Result {
         let names = keywords.map { strdup($0.name) }
         let values = keywords.map { strdup($0.value) }
         defer { for text in names + values { free(text) } }
-        let namePointers = names.map { UnsafePointer($0) } + [nil]
-        let valuePointers = values.map { UnsafePointer($0) } + [nil]
-        return PQconnectStartParams(namePointers, valuePointers, 1)
+        return body(names.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil])
     }
 }

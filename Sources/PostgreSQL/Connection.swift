@@ -16,7 +16,7 @@ public final class Connection {
 
     /// Opens a session. A task that is cancelled meanwhile continues to wait, for at most `connectTimeout` a host.
     /// - Throws: `.connection` if no server answers, `.authentication` if it refuses the user or password, `.server` if
-    ///   it refuses the database or a setting, `.usage` if the connection string can't be read.
+    ///   it refuses the database or a setting, `.settings` if libpq can't use the connection's settings.
     public static func connect(_ settings: ConnectionSettings) async throws(PostgreSQLError) -> Connection {
         let connection = Connection(settings, try await Connecting.open(settings))
         try await connection.setUp()

@@ -8,7 +8,7 @@ public struct ConnectionString: Sendable, Equatable {
 
     /// Reads keywords, a URI, or the name of a database alone.
     ///
-    /// - Throws: a `.usage` error, without the text, which may hold a password.
+    /// - Throws: a `.settings` error, without the text, which may hold a password.
     public init(_ text: String) throws(PostgreSQLError) {
         guard text.contains("=") || text.contains("://") else {
             parts = ["dbname": text]
@@ -48,7 +48,7 @@ extension PostgreSQLError {
     /// libpq quotes what it can't read, which may be a password, so its message is left out.
     static var unreadableConnectionString: PostgreSQLError {
         PostgreSQLError(
-            .usage, "The connection string can't be read.",
+            .settings, "The connection string can't be read.",
             hint: "Write host=… dbname=… user=…, or postgresql://user@host/database.")
     }
 }

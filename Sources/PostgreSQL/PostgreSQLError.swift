@@ -5,6 +5,8 @@
 public struct PostgreSQLError: Error, Sendable {
     /// The kind of a failure, as far as callers depend on it.
     public enum Code: Sendable, Hashable {
+        /// The connection's settings can't be read, or can't be as they are; no server was asked.
+        case settings
         /// The server can't be reached, or the session was lost.
         case connection
         /// The server refuses the user, the password or the certificate.

@@ -30,6 +30,6 @@ import Testing
     @Test(arguments: ["host=/run password", "postgresql://u:secret@[", "dbname='x password=secret"])
     func whatCantBeReadIsNotQuoted(text: String) throws {
         let error = #expect(throws: PostgreSQLError.self) { try ConnectionString(text) }
-        #expect(error?.code == .usage && error?.debugDescription.contains("secret") == false)
+        #expect(error?.code == .settings && error?.debugDescription.contains("secret") == false)
     }
 }

@@ -35,6 +35,22 @@ import Testing
         #expect(error?.sqlState?.rawValue == "22023")
     }
 
+    @Test(arguments: ["sslmode=never", "service=nowhere", "target_session_attrs=none"])
+    func settingsThatCantBeAreNoServersFault(setting: String) async throws {
+        let error = await #expect(throws: PostgreSQLError.self) {
+            try await Connection.connect(ConnectionSettings("host=/nowhere \(setting)"))
+        }
+        #expect(error?.code == .settings)
+        #expect(setting.split(separator: "=").last.map { error?.message.contains($0) == true } == true)
+    }
+
+    @Test func aServerThatIsNotThereMayComeBack() async throws {
+        let error = await #expect(throws: PostgreSQLError.self) {
+            try await Connection.connect(ConnectionSettings("host=/nowhere sslmode=disable"))
+        }
+        #expect(error?.code == .connection)
+    }
+
     @Test func aServerThatStaysSilentTooLongIsLost() async throws {
         try await withScratchDatabase(empty: true) { database in
             let connection = try await Connection.connect(ConnectionSettings(database.conninfo, replyTimeout: 0.4))

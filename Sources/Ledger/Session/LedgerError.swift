@@ -2,6 +2,8 @@ public import Reconciliation
 
 /// Why the ledger could not do what it was asked. Nothing of a receipt, a user or a secret is in it.
 public enum LedgerError: Error, Sendable, CustomStringConvertible {
+    /// The connection's settings can't be as they are, such as a service that no file knows.
+    case unusableSettings(String)
     /// PostgreSQL can't be reached, or the connection is gone. What was not committed is not there.
     case connectionLost(String)
     /// PostgreSQL refuses the password or the role.
@@ -29,8 +31,9 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .connectionLost(let text), .refused(let text), .forbidden(let text), .noDatabase(let text),
-            .conflict(let text), .schema(let text), .unfit(let text), .statementStopped(let text), .failed(let text):
+        case .unusableSettings(let text), .connectionLost(let text), .refused(let text), .forbidden(let text),
+            .noDatabase(let text), .conflict(let text), .schema(let text), .unfit(let text),
+            .statementStopped(let text), .failed(let text):
             text
         case .cancelled: "cancelled"
         case .violated(let findings): findings.map(\.description).joined(separator: "; ")

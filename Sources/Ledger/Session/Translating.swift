@@ -30,6 +30,7 @@ extension LedgerError {
     private init(_ error: PostgreSQLError) {
         let text = error.description
         switch error.code {
+        case .settings: self = .unusableSettings(text)
         case .connection: self = .connectionLost(text)
         case .authentication: self = .refused(text)
         case .cancelled: self = .cancelled
