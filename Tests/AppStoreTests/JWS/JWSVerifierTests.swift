@@ -40,6 +40,13 @@ import Testing
         #expect(result == .failure(.algorithm(alg)))
     }
 
+    @Test func showsNoControlCharacterOfAnAlgorithm() async throws {
+        let result = try await verify(
+            TestPayload.transaction(), header: { $0.header(alg: #"\u0000HS\u001b[2J"#) })
+        guard case .failure(let error) = result else { return #expect(Bool(false)) }
+        #expect("\(error)" == "the JWS is signed with “HS[2J”; only ES256 is accepted")
+    }
+
     @Test func refusesHeadersWithoutAlgorithmOrCertificates() async throws {
         #expect(try await verify(TestPayload.transaction(), header: { _ in "{}" }) == .failure(.algorithm("none")))
         #expect(

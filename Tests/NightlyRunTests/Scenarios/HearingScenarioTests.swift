@@ -156,6 +156,21 @@ import Verification
         }
     }
 
+    /// Anybody may post to an app's server, and its reason is kept in the database.
+    @Test func whatNamesAnUnspeakableAlgorithmEndsNoNight() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000003303", hoursAgo: 30)
+            try await hand(play, Signed.jws(#"{"notificationType":"TEST"}"#, algorithm: #"\u0000"#))
+            try await hand(play, try #require(play.store.notifications(of: Play.bundleID).first))
+            try await play.upload(Signed.jws(#"{"transactionId":"1"}"#, algorithm: #"\u0000"#), by: "mallory")
+            let (report, findings) = try await play.night()
+            #expect(report.outcome == .complete)
+            #expect(report.hearings.first?.notTaken.map(\.notices) == [1])
+            #expect(findings.caseIDs == [bought.id])
+            #expect(try await play.count("iap.receipts WHERE error_code = 'unknown_signer'") == 1)
+        }
+    }
+
     /// Anybody may post to an app's server, so that it can't be kept for ever; what waits is.
     @Test func whatWasNotTakenGoesAfterAMonth() async throws {
         try await withPlay(.local) { play in

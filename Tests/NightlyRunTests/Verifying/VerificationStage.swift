@@ -72,9 +72,11 @@ enum Signed {
     static let now = Int64(Date().timeIntervalSince1970 * 1000)
 
     /// A JWS over the payload.
-    static func jws(_ payload: String, by keys: TestKeys = .usual) -> String {
+    ///
+    /// - Parameter algorithm: as JSON writes it.
+    static func jws(_ payload: String, by keys: TestKeys = .usual, algorithm: String = "ES256") -> String {
         let certificates = keys.payloads.certificates.map { "\"\(Data($0.der).base64EncodedString())\"" }
-        let header = #"{"alg":"ES256","x5c":[\#(certificates.joined(separator: ","))]}"#
+        let header = #"{"alg":"\#(algorithm)","x5c":[\#(certificates.joined(separator: ","))]}"#
         let signed = [header, payload].map { Base64URL.text(Array($0.utf8)) }.joined(separator: ".")
         return signed + "." + Base64URL.text(keys.payloads.key.rawSignature(over: Array(signed.utf8)))
     }

@@ -1,5 +1,5 @@
-/// Why a signed payload is not accepted. The texts show nothing of a payload but an identifier of the app or the name
-/// of an environment.
+/// Why a signed payload is not accepted. The texts show nothing of a JWS but an identifier of the app, or the name of
+/// an environment or an algorithm.
 public enum JWSError: Error, Sendable, Hashable {
     /// More bytes than the limit.
     case tooLarge(limit: Int)
@@ -41,7 +41,7 @@ extension JWSError: CustomStringConvertible {
         case .tooLarge(let limit): "the JWS is larger than \(limit) bytes"
         case .notCompact(let why): "not a JWS in compact form: \(why)"
         case .malformedHeader(let why): "the JWS header is malformed: \(why)"
-        case .algorithm(let found): "the JWS is signed with “\(found)”; only ES256 is accepted"
+        case .algorithm(let found): "the JWS is signed with \(Self.shown(found)); only ES256 is accepted"
         case .certificateCount(let count): "the JWS header has \(count) certificates (x5c) in place of three"
         case .malformedPayload: "the signed payload is not a JSON object"
         case .noSigningDate: "the signed payload doesn't say when it was signed"
@@ -60,7 +60,8 @@ extension JWSError: CustomStringConvertible {
         }
     }
 
-    /// What a payload claims, shortened and without control characters.
+    /// What a JWS claims, shortened and without control characters: anybody may have made it, and PostgreSQL, which
+    /// keeps the texts, takes no NUL.
     private static func shown(_ text: String?) -> String {
         guard let text else { return "(none)" }
         return "“" + String(String.UnicodeScalarView(text.unicodeScalars.prefix(100).filter { $0.value >= 0x20 })) + "”"
