@@ -10,8 +10,9 @@ package struct AppleQuestions: Sendable {
 
     /// What changed in a customer's purchases: purchases, refunds, and refunds that were reversed.
     package struct Changes: Sendable {
-        /// Each purchase with Apple's signature over it, as a proof to hand in.
+        /// Each purchase once, with Apple's signature over it, as a proof to hand in.
         package fileprivate(set) var purchases: [(verified: VerifiedTransaction, proof: String)] = []
+        private var indices: [TransactionID: Int] = [:]
         /// How far the history is known now; `nil` if something before could not be read.
         package var revision: String? { unreadable.isEmpty ? lastRevision : nil }
         private var lastRevision: String?
@@ -29,12 +30,23 @@ package struct AppleQuestions: Sendable {
             unreadable += page.unverified.map { "\($0)" }
             for (signed, proof) in zip(page.transactions, page.proofs) {
                 do {
-                    purchases.append((VerifiedTransaction(try Transaction(signed), source: .serverAPI), proof))
+                    add(VerifiedTransaction(try Transaction(signed), source: .serverAPI), proof)
                 } catch {
                     unreadable.append("\(error)")
                 }
             }
             lastRevision = page.revision ?? lastRevision
+        }
+
+        /// Adds a purchase. What changes while the pages are read comes once more, after the others, and behind the last
+        /// revision Apple tells of that change no more.
+        private mutating func add(_ verified: VerifiedTransaction, _ proof: String) {
+            if let index = indices[verified.transaction.id] {
+                purchases[index] = (verified, proof)
+            } else {
+                indices[verified.transaction.id] = purchases.count
+                purchases.append((verified, proof))
+            }
         }
     }
 

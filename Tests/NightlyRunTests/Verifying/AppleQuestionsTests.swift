@@ -58,4 +58,24 @@ import Verification
             guard case .notKnown = told else { return #expect(Bool(false), "\(told)") }
         }
     }
+
+    /// A refund of the very moment in which the customer's history is read.
+    @Test func whatChangesWhileThePagesAreReadIsAsTheLastOneTells() async throws {
+        let refunded = Signed.transaction("42", further: #","revocationDate":\#(Signed.now),"revocationReason":0"#)
+        let pages = [
+            #"{"signedTransactions":["\#(Signed.transaction("42"))"],"hasMore":true,"revision":"r1"}"#,
+            Signed.page([Signed.transaction("43"), refunded]),
+        ]
+        try await VerificationStage.with(reply: { request in
+            (200, pages[request.path.contains("revision=r1") ? 1 : 0])
+        }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: nil, in: .production)
+            guard case .answer(let changes) = told else { return #expect(Bool(false), "\(told)") }
+            #expect(changes.purchases.map(\.verified.transaction.id.text) == ["42", "43"])
+            #expect(changes.purchases.first?.verified.transaction.refundedAt != nil)
+            #expect(changes.purchases.first?.proof == refunded)
+            #expect(changes.revision == "r")
+        }
+    }
 }
