@@ -17,6 +17,9 @@ struct OfflineReceipt: Sendable {
     var isEmpty = false
     /// Whether it has none of the forms of Apple's proofs.
     var isOfNoForm = false
+    /// Whether nothing in it could be changed under a valid signature, as anybody can change the environment of an iOS 6
+    /// receipt.
+    var isSignedWhole = false
 
     /// Whether what signed it is not known to this program, and may be to a later one.
     var isOfUnknownSigner = false
@@ -29,7 +32,7 @@ struct OfflineReceipt: Sendable {
     /// The verdict by the signature alone.
     var verdict: ReceiptVerdict {
         if isEmpty { return .problem(.empty, "the client uploaded nothing") }
-        if isJWS, signature == .valid, contents == nil {
+        if isSignedWhole, signature == .valid, contents == nil {
             // What Apple signed is not malformed. This program can't read it, but a later one may.
             return .problem(.unreadableAnswer, "Apple signed it, but \(flaw ?? "it can't be read")")
         }
@@ -93,7 +96,11 @@ struct OfflineVerifier: Sendable {
             return OfflineReceipt(flaw: "\(error)")
         }
         switch checked.contents {
-        case .success(let receipt): return proof(checked.signature, receipt.answer)
+        case .success(let receipt):
+            var proof = proof(checked.signature, receipt.answer)
+            // What Xcode makes is no purchase for any program.
+            proof.isSignedWhole = receipt.environment != AppStoreEnvironment.xcode.rawValue
+            return proof
         case .failure(let error):
             return OfflineReceipt(signature: OfflineSignature(checked.signature), flaw: "\(error)")
         }
@@ -116,7 +123,7 @@ struct OfflineVerifier: Sendable {
     }
 
     private func check(signed jws: String, allowsXcode: Bool) -> OfflineReceipt {
-        var proof = OfflineReceipt(isJWS: true)
+        var proof = OfflineReceipt(isJWS: true, isSignedWhole: true)
         // The app is screened as for any receipt: a foreign one is listed, not just refused.
         var expectation = JWSExpectation.anything
         if allowsXcode { expectation.environments.formUnion([.xcode, .localTesting]) }

@@ -243,6 +243,22 @@ import Verification
         }
     }
 
+    /// As of a kind that Apple may yet make.
+    @Test func keepsAnAppReceiptThatAppleSignedAndThatCannotBeRead() async throws {
+        let bought = SimulatedTransaction(id: "42", productID: "gems_100", purchasedAt: Date() - 3600)
+        let receipt = SimulatedReceipt(
+            bundleID: VerificationStage.bundleID, createdAt: Date(), transactions: [bought])
+        let content = AppReceiptPayload.encode(receipt, adamID: 1)
+            .replacing("Production".utf8, with: "Prepayment".utf8)
+        let signed = SignedDataContainer.sign(content, with: TestKeys.usual.appReceipts, .sha256)
+        try await VerificationStage.with(.local) { stage in
+            let judgement = try await stage.judge(Data(signed).base64EncodedString())
+            #expect(judgement.signature == .valid)
+            #expect(problem(judgement)?.problem == .unreadableAnswer)
+            #expect(problem(judgement)?.text == "Apple signed it, but it names an environment that is not known")
+        }
+    }
+
     @Test func takesNothingThatAppleDidNotSign() async throws {
         let forged = [
             String(Signed.appTransaction().dropLast(10)) + "AAAAAAAAAA",
