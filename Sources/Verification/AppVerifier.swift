@@ -176,8 +176,10 @@ extension AppVerifier {
         ) { () async throws(CancellationError) in
             let answer = try await ask(client, about: customer, in: environment)
             // Apple does not know a purchase for hours, but may know another of the same receipt.
-            guard case .notKnown = answer, let earlier = contents.earliest(besides: customer) else { return answer }
-            return try await ask(client, about: earlier, in: environment)
+            guard case .notKnown = answer, let earlier = contents.earliest(besides: customer) else {
+                return answer.unless(isOfAnotherThan: customer, contents)
+            }
+            return try await ask(client, about: earlier, in: environment).unless(isOfAnotherThan: earlier, contents)
         }
         switch told {
         case .history(let history):
@@ -188,6 +190,10 @@ extension AppVerifier {
             return .problem(.noTransactions, "genuine, but Apple does not know the customer to whom it leads")
         // This happens for hours after a purchase. Until Apple knows it, its signature stands.
         case .notKnown: return .verified(contents)
+        case .ofAnother:
+            var receipt = contents
+            receipt.unreadable.append("Apple answered with another customer's history than was asked for")
+            return .verified(receipt)
         case .problem(let verdict): return verdict
         }
     }
@@ -227,6 +233,19 @@ extension AppVerifier {
         case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)
         case .needsConfiguration(let what): .problem(.needsConfiguration, what)
         }
+    }
+}
+
+extension CustomerHistories.Answer {
+    /// The answer, unless it is a history that holds nothing of what was asked about. What it holds then nobody who
+    /// uploaded this has bought.
+    fileprivate func unless(isOfAnotherThan customer: CustomerID, _ contents: VerifiedReceipt) -> Self {
+        var asked = Set(contents.transactions.flatMap { [$0.transaction.id, $0.transaction.originalID] })
+        if case .transaction(let id) = customer { asked.insert(id) }
+        guard case .history(let history) = self, !asked.isEmpty, !history.transactions.isEmpty else { return self }
+        // A restored purchase may be listed under the id of its original alone.
+        return history.transactions.contains { asked.contains($0.id) || asked.contains($0.originalID) }
+            ? self : .ofAnother
     }
 }
 

@@ -9,6 +9,8 @@ actor CustomerHistories {
         case history(CustomerHistory)
         /// Apple does not know the id in the question.
         case notKnown
+        /// It is the history of somebody else than was asked about.
+        case ofAnother
         case problem(ReceiptVerdict)
     }
 

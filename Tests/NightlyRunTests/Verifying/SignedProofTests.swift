@@ -99,7 +99,7 @@ import Verification
     @Test(arguments: 0..<5) func leadsToAllOfTheCustomersPurchases(lead: Int) async throws {
         let (payload, asked) = Self.leads[lead]
         let environment = asked.hasPrefix("/sandbox") ? "Sandbox" : "Production"
-        let page = Signed.page(["1", "2"].map { Signed.transaction($0, environment: environment) })
+        let page = Signed.page(["1", "2"].map { Signed.transaction($0, original: "42", environment: environment) })
         try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
             let judgement = try await stage.judge(payload)
             #expect(judgement.signature == .valid)
@@ -214,6 +214,27 @@ import Verification
                 _ = try await verifier.judge(payload, of: ["anna"])
             }
             #expect(stage.server.received.count == 4)
+        }
+    }
+
+    /// As where a proxy mixes up answers.
+    @Test func takesNobodyElsesHistory() async throws {
+        let page = Signed.page([Signed.transaction("43"), Signed.transaction("44")])
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let verifier = try #require(stage.services.verifiers(of: [stage.app], now: Date()).first)
+            let proofs: [(payload: String, own: [String])] = [
+                (Signed.transaction("42"), ["42"]), (Signed.renewalInfo("42"), []),
+            ]
+            for (payload, own) in proofs {
+                let judgement = try await verifier.judge(payload, of: ["anna"])
+                guard case .verified(let receipt) = judgement.verdict else { return #expect(Bool(false)) }
+                #expect(receipt.transactions.map(\.transaction.id.text) == own)
+                #expect(receipt.transactions.allSatisfy { $0.source == .local })
+                #expect(receipt.unreadable == ["Apple answered with another customer's history than was asked for"])
+            }
+            // Apple may list what was restored under the id of its original alone.
+            let restored = try await verifier.judge(Signed.transaction("45", original: "43"), of: ["anna"])
+            #expect(ids(restored) == ["45", "43", "44"])
         }
     }
 
