@@ -91,7 +91,12 @@ enum AppleQuestion: Hashable {
     ) async throws(CancellationError) -> AppleAnswer.Finding {
         switch self {
         case .invoice(let id): Self.finding(try await client.orderProofs(id), bundleID)
-        case .transaction(let id): Self.finding(try await client.transactionProof(id).map { [$0] }, bundleID)
+        case .transaction(let id):
+            switch try await client.transactionProof(id) {
+            case .found(let proof) where proof.transaction.transactionID != id:
+                .failed("Apple answered with another transaction than was asked for")
+            case let outcome: Self.finding(outcome.map { [$0] }, bundleID)
+            }
         }
     }
 

@@ -98,6 +98,25 @@ import Verification
         }
     }
 
+    /// As where a proxy mixes up answers.
+    @Test func whatAppleAnswersOfAnotherPurchaseIsNotAdopted() async throws {
+        let other = Signed.transaction("3000000011", bundleID: Play.bundleID)
+        try await TestServer.with({ _, connection in
+            connection.respond(200, body: Data(#"{"signedTransactionInfo":"\#(other)"}"#.utf8))
+        }) { server in
+            try await withPlay(hasKey: true) { play in
+                var play = play
+                play.settings.apple.serverAPIProduction = server.url
+                await #expect {
+                    try await adopt("3000000010", play)
+                } throws: {
+                    "\($0)".contains("another transaction than was asked for")
+                }
+                #expect(try await play.count("iap.transactions") == 0)
+            }
+        }
+    }
+
     @Test func oneAppAloneIsAskedAbout() async throws {
         try await withPlay(hasKey: true) { play in
             let gems = play.buy("3000000008", hoursAgo: 30)
