@@ -18,8 +18,9 @@ extension JWSError {
     var isFinal: Bool {
         switch self {
         case .tooLarge, .notCompact, .malformedHeader, .malformedPayload, .noSigningDate, .malformedSignature,
-            .wrongSignature, .bundleID, .notSignedByApple:
+            .wrongSignature, .notSignedByApple:
             true
+        case .bundleID(let found, _): found != nil
         case .algorithm, .certificateCount, .keyNotP256, .chain, .appAppleID, .environment: false
         case .nested(_, let error): error.isFinal
         }

@@ -70,7 +70,7 @@ package struct NoticeHistory: Sendable {
             return .needsConfiguration(wrong)
         }
         // None of it is Apple's, so what Apple had to say was not heard.
-        if found.entries.isEmpty, let forged = found.unverified.first(where: { !$0.error.isOfAnother }) {
+        if found.entries.isEmpty, let forged = found.unverified.first(where: { !$0.error.isOfApples }) {
             return .problem("\(forged)")
         }
         var page = Page(
@@ -113,11 +113,22 @@ extension NoticeAttempt {
 }
 
 extension JWSError {
-    /// Whether Apple signed it, but for another app or environment.
+    /// Whether Apple signed it, but for another app or environment. What names none, or one that is not known, may be
+    /// the app's, and of a kind that only a later program can read.
     fileprivate var isOfAnother: Bool {
         switch self {
-        case .bundleID, .environment: true
+        case .bundleID(let found, _): found != nil
+        case .environment(let found): found.flatMap(AppStoreEnvironment.init) != nil
         case .nested(_, let error): error.isOfAnother
+        default: false
+        }
+    }
+
+    /// Whether Apple signed it all the same.
+    fileprivate var isOfApples: Bool {
+        switch self {
+        case .bundleID, .environment, .appAppleID: true
+        case .nested(_, let error): error.isOfApples
         default: false
         }
     }

@@ -112,6 +112,25 @@ import Verification
         }
     }
 
+    /// As of a kind that Apple may yet bring in. It holds up no window, for it is Apple's.
+    @Test func keepsWhatAppleSignedAndDoesNotSayForWhom() async throws {
+        let unheard = [
+            #""newData":{"bundleId":"\#(VerificationStage.bundleID)","environment":"Production"}"#,
+            #""data":{"bundleId":"\#(VerificationStage.bundleID)","environment":"Moon"}"#,
+            #""data":{"environment":"Production"}"#,
+        ].map {
+            Signed.jws(#"{"notificationType":"NEW","notificationUUID":"u-1","signedDate":\#(Signed.now),\#($0)}"#)
+        }
+        let others = [Signed.notification(bundleID: "com.example.other"), Signed.notification(environment: "Sandbox")]
+        let items = (unheard + others).map(Self.item)
+        try await VerificationStage.with(reply: { _ in Self.page(items) }) { stage in
+            guard case .page(let page) = try await page(stage) else { return #expect(Bool(false)) }
+            #expect(page.notices.isEmpty && page.unreadable.count == 5)
+            #expect(page.unusable.map(\.payload) == unheard)
+            #expect(page.unusable.allSatisfy { !$0.flaw.isFinal })
+        }
+    }
+
     /// Hears all that the simulated App Store has to tell.
     @Test func readsTheSimulatedHistoryToItsEnd() async throws {
         let app = SimulatedApp(bundleID: VerificationStage.bundleID, seed: 7)
