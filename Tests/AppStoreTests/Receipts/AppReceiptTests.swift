@@ -94,6 +94,26 @@ import Testing
         #expect(answer.environment.isEmpty)
     }
 
+    @Test func namesAPurchaseOnceThatIsListedTwice() throws {
+        func purchase(_ id: String, cancelled: String = "") -> ReceiptPayloadWriter {
+            var purchase = ReceiptPayloadWriter()
+            purchase.add(1702, "coins")
+            purchase.add(1703, id)
+            purchase.add(1704, date: "2026-01-02T03:04:05Z")
+            purchase.add(1712, date: cancelled)
+            return purchase
+        }
+        var writer = ReceiptPayloadWriter()
+        for entry in [purchase("1"), purchase("2"), purchase("1", cancelled: "2026-01-03T00:00:00Z"), purchase("2")] {
+            writer.add(17, entry)
+        }
+        let receipt = try AppReceipt(payload: writer.octets)
+        #expect(receipt.purchases.count == 4)
+        let transactions = receipt.answer.transactions
+        #expect(transactions.map(\.transactionID) == ["1", "2"])
+        #expect(transactions.map { $0.cancellationDate != nil } == [true, false])
+    }
+
     /// The byte that is named is that of the element which breaks the format.
     @Test(
         arguments: [

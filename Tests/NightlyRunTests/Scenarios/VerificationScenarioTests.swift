@@ -40,6 +40,17 @@ import Testing
     }
 
     @Test(arguments: [VerificationMethod.verifyReceipt, .local, .auto])
+    func aPurchaseThatAReceiptListsTwiceIsOwedOnce(method: VerificationMethod) async throws {
+        try await withPlay(method, hasKey: method == .auto) { play in
+            let bought = play.buy("1000000000000903")
+            try await play.upload(play.receipt([bought, bought]), for: bought)
+            let (report, findings) = try await play.night()
+            #expect(report.outcome == .complete && report.receipts.verified == 1)
+            #expect(findings.caseIDs == [bought.id])
+        }
+    }
+
+    @Test(arguments: [VerificationMethod.verifyReceipt, .local, .auto])
     func s14ExcludesASandboxReceiptThatWasSentToProduction(method: VerificationMethod) async throws {
         try await withPlay(method, hasKey: method == .auto) { play in
             let test = SimulatedTransaction(

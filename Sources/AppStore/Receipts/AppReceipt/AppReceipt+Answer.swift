@@ -13,17 +13,26 @@ extension AppReceipt {
 
     /// The receipt in the shape of the answer that `verifyReceipt` gives for it.
     ///
-    /// Entries that can't be a transaction are listed in `unusableRows`. If the receipt doesn't say its type, the
-    /// answer's environment is empty, which is neither of Apple's.
+    /// Entries that can't be a transaction are listed in `unusableRows`. If a transaction has several, what was read
+    /// first stays, and a refund in any of them counts. If the receipt doesn't say its type, the answer's environment is
+    /// empty, which is neither of Apple's.
     public var answer: VerifiedReceiptAnswer {
         var answer = VerifiedReceiptAnswer(environment: environment ?? "")
         answer.bundleID = bundleID
         answer.receiptType = receiptType
         answer.applicationVersion = applicationVersion
         answer.receiptCreationDate = creationDate
+        var indexByID: [String: Int] = [:]
         for (index, purchase) in purchases.enumerated() {
             switch purchase.transaction {
-            case .success(let transaction): answer.transactions.append(transaction)
+            case .success(let transaction):
+                if let known = indexByID[transaction.transactionID] {
+                    answer.transactions[known].cancellationDate =
+                        answer.transactions[known].cancellationDate ?? transaction.cancellationDate
+                } else {
+                    indexByID[transaction.transactionID] = answer.transactions.count
+                    answer.transactions.append(transaction)
+                }
             case .failure(let flaw): answer.unusableRows.append("in_app[\(index)]: \(flaw.text)")
             }
         }
