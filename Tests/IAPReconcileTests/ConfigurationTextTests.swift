@@ -53,6 +53,18 @@ import Testing
         #expect(used.text == "[app example]\ngrace = 1h\n\n[app mine]\n")
     }
 
+    @Test func aFileThatWindowsSavedKeepsItsLineEnds() throws {
+        var text = ConfigurationText("\u{FEFF}[database]\r\n# ours\r\nconninfo = a\r\n[app  mine]\r\ngrace = 2h\r\n")
+        text.set("conninfo", to: "b", in: "database")
+        text.begin("app mine", inPlaceOf: "app example")
+        text.set("since", to: "x", in: "app mine")
+        let wanted = "[database]\r\n# ours\r\nconninfo = b\r\n[app  mine]\r\ngrace = 2h\r\nsince = x\r\n"
+        #expect(text.text == wanted)
+        #expect(text.changes == ["[database] conninfo = b", "[app mine] since = x"])
+        let sections = try IniFile.entries(of: text.text, file: "x").filter { $0.content == .section }.map(\.section)
+        #expect(sections == ["database", "app  mine"])
+    }
+
     /// Every setting, in every section of the example, is found by the parser where it was written.
     @Test func theExampleWithEachSettingSetIsUnderstoodAsBefore() throws {
         let example = try String(

@@ -3,14 +3,19 @@ import Foundation
 /// The text of a configuration, in which settings can be set; everything else, comments included, stays as it is.
 struct ConfigurationText: Equatable {
     private var lines: [String]
+    private let lineEnd: String
     /// What was set, as `[section] key = value`.
     private(set) var changes: [String] = []
 
     init(_ text: String) {
-        lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        // An editor on Windows may have put a byte order mark before the first section, and two characters at the end of
+        // each line, which to Swift are one.
+        let text = text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
+        lineEnd = text.contains { $0 == "\r\n" } ? "\r\n" : "\n"
+        lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
     }
 
-    var text: String { lines.joined(separator: "\n") }
+    var text: String { lines.joined(separator: lineEnd) }
 
     /// Gives a key of a section its value: on the line where it is, otherwise in the comment that shows it, otherwise
     /// at the section's end. A missing section is added.
@@ -63,7 +68,9 @@ struct ConfigurationText: Equatable {
     private static func section(of line: String) -> String? {
         let line = line.trimmingCharacters(in: .whitespaces)
         guard line.hasPrefix("["), let end = line.firstIndex(of: "]") else { return nil }
-        return line[line.index(after: line.startIndex)..<end].trimmingCharacters(in: .whitespaces)
+        // Any blanks between its words are one to the parser.
+        return line[line.index(after: line.startIndex)..<end].split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
     }
 
     private static func isComment(_ line: String) -> Bool {
