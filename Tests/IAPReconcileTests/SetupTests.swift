@@ -178,6 +178,18 @@ import Testing
         }
     }
 
+    /// Which apps it names is not known then, and what keeps it from being read is.
+    @Test func aConfigurationThatCantBeReadIsNotTakenForOneWithoutApps() async throws {
+        try await withTemporaryFolder { folder in
+            let configuration = folder.appending(path: "x.conf").path(percentEncoded: false)
+            try write("[app com.example.a]\ngraze = 2h\n", to: configuration)
+            let refused = try await ChildProcess.run(
+                ProgramNight.program, ["setup", "--config", configuration, "--database", "x", "--yes"])
+            #expect(refused.status == 78, "\(refused.errors)")
+            #expect(refused.errors.contains("\(configuration):2: unknown key “graze”"), "\(refused.errors)")
+        }
+    }
+
     /// A terminal, at which somebody answers.
     @Test func itAsksForWhatIsMissing() async throws {
         try await withEmptyServer(login: "peer") { server in

@@ -15,12 +15,13 @@ struct ConfigurationStep: SetupStep {
     private static let exampleApp = "app com.example.game"
 
     /// Whether a configuration names an app, other than the one that only serves as an example.
-    static func namesApp(_ path: String) -> Bool {
-        guard let data = FileManager.default.contents(atPath: path),
-            let apps = try? Configuration.read(path, secrets: .leftAlone).settings.apps.map({ "app \($0.app.bundleID)" }
-            )
-        else { return false }
-        let text = ConfigurationText(String(decoding: data, as: UTF8.self))
+    ///
+    /// - Throws: `ConfigurationError` if there is one and it can't be read: what it names is not known then.
+    static func namesApp(_ path: String) throws(ConfigurationError) -> Bool {
+        guard access(path, F_OK) == 0 || errno != ENOENT else { return false }
+        let apps = try Configuration.read(path, secrets: .leftAlone).settings.apps.map { "app \($0.app.bundleID)" }
+        let text = ConfigurationText(
+            String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self))
         return apps.contains { $0 != exampleApp || text.hasSettings(in: exampleApp) }
     }
 

@@ -19,7 +19,7 @@ struct SettingUp {
     /// Ends with 0 if the job can run, or with the code for a configuration to be corrected if the doctor finds
     /// something wrong.
     func perform() async throws -> ExitCode {
-        let options = try dialog.completed(options, hasApp: ConfigurationStep.namesApp(configuration))
+        let options = try dialog.completed(options) { try ConfigurationStep.namesApp(configuration) }
         let owner = try OwnerAccess(options.database ?? "")
         let login = try login(owner, options)
         let written = ConfigurationStep(path: configuration, login: login, app: options.app)

@@ -10,8 +10,9 @@ struct SetupDialog {
 
     /// Asks for what is missing.
     ///
-    /// - Throws: `UsageError` if something is needed and nobody is there to be asked.
-    func completed(_ options: SetupOptions, hasApp: Bool) throws -> SetupOptions {
+    /// - Parameter hasApp: whether the configuration names an app already; called only if the options name none.
+    /// - Throws: `UsageError` if something is needed and nobody is there to be asked, or what `hasApp` throws.
+    func completed(_ options: SetupOptions, hasApp: () throws -> Bool) throws -> SetupOptions {
         var options = options
         if options.database == nil {
             guard isTerminal else { throw UsageError("--database NAME is missing, and nobody can be asked") }
@@ -19,7 +20,7 @@ struct SetupDialog {
                 "PostgreSQL's database: its name, or how its owner reaches it, such as "
                     + "host=db.example.com dbname=shop user=postgres", otherwise: "iap")
         }
-        if options.app == nil, !hasApp {
+        if options.app == nil, try !hasApp() {
             guard isTerminal, !isAgreed else {
                 throw UsageError("--app BUNDLE is missing: the configuration names no app yet")
             }
