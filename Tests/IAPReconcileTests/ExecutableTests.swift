@@ -31,6 +31,13 @@ import Testing
         #expect(ended.errors.hasPrefix("iap-reconcile: argument 2 is not UTF-8\n"), "\(ended.errors)")
     }
 
+    /// As the manual writes it, the command before its options, whatever the environment has.
+    @Test func optionsMayFollowTheCommandWherePOSIXIsKeptTo() async throws {
+        let ended = try await ChildProcess.run(
+            "/usr/bin/env", ["POSIXLY_CORRECT=1", program, "check", "--config", "/nonexistent/x.conf", "--", "-1"])
+        #expect(ended.status == 78, "\(ended.errors)")
+    }
+
     @Test(arguments: [["--log-format", "json"], ["--log-format=json"]])
     func theLastLineIsJSONToo(option: [String]) async throws {
         for (arguments, code) in [(["runn"], 64), (["run", "--config", "/nonexistent/x.conf"], 78)] {

@@ -13,6 +13,8 @@ enum LongOptions {
     private static let turn = Mutex(())
     /// Above every character, so that it can't be taken for a short option.
     private static let firstValue: Int32 = 1000
+    /// What `getopt_long` finds where an operand stands.
+    private static let operand: Int32 = 1
 
     /// Parses the arguments after the program's name. A switch's value is empty; if an option is given twice, the last
     /// one counts.
@@ -41,16 +43,19 @@ enum LongOptions {
         optind = 0
         opterr = 0
         while true {
-            let found = getopt_long(Int32(count), &argv, ":h", table + [option()], nil)
+            // By the hyphen operands are found in their turn: otherwise, where the environment has POSIXLY_CORRECT, the
+            // first of them, the command, would end the options.
+            let found = getopt_long(Int32(count), &argv, "-:h", table + [option()], nil)
             if found == -1 { break }
             switch found {
+            case operand: parsed.operands.append(optarg.map { String(cString: $0) } ?? "")
             case Int32(UInt8(ascii: "h")): parsed.options[CommandTable.help] = ""
             case firstValue...:
                 parsed.options[options[Int(found - firstValue)].name] = optarg.map { String(cString: $0) } ?? ""
             default: throw complaint(about: found, argv: argv, options)
             }
         }
-        parsed.operands = argv[Int(optind)..<count].compactMap { $0.map { String(cString: $0) } }
+        parsed.operands += argv[Int(optind)..<count].compactMap { $0.map { String(cString: $0) } }
         return parsed
     }
 
