@@ -198,15 +198,38 @@ final class Sheet {
         return local / 86_400 + 25_569
     }
 
-    /// Text that XML can hold and that fits into a cell.
-    private static func clean(_ text: String) -> String {
+    /// Text that XML can hold, that fits into a cell, and that a spreadsheet reads as it is.
+    static func clean(_ text: String) -> String {
         // Nearly all is plain ASCII.
-        if text.utf8.count <= longestText / 2, text.utf8.allSatisfy({ (0x20..<0x80).contains($0) }) { return text }
+        if text.utf8.count <= longestText / 2, text.utf8.allSatisfy({ (0x20..<0x80).contains($0) }) {
+            return escaped(text)
+        }
         let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
             let isControl = scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
             let isLive = isControl || Printable.isReordering(scalar)
             return isLive || (0xFFFE...0xFFFF).contains(scalar.value) ? "\u{FFFD}" : scalar
         }
-        return String(String.UnicodeScalarView(scalars.prefix(longestText / 2)))
+        return escaped(String(String.UnicodeScalarView(scalars.prefix(longestText / 2))))
+    }
+
+    /// The text with a mark at each underscore with which a spreadsheet would read a character by its number, as it
+    /// reads U+202E for `_x202E_` (ECMA-376, part 1, section 22.9.2.19). It is at most twice as long.
+    private static func escaped(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "_")) else { return text }
+        let bytes = Array(text.utf8)
+        var escaped: [UInt8] = []
+        for (place, byte) in bytes.enumerated() {
+            escaped.append(byte)
+            if namesCharacter(bytes[place...]) { escaped += "x005F_".utf8 }
+        }
+        return String(decoding: escaped, as: UTF8.self)
+    }
+
+    /// Whether the bytes begin with `_x`, four hexadecimal digits and `_`.
+    private static func namesCharacter(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard bytes.starts(with: "_x".utf8) else { return false }
+        let rest = bytes.dropFirst(2)
+        return rest.prefix { Unicode.Scalar($0).properties.isASCIIHexDigit }.count == 4
+            && rest.dropFirst(4).first == UInt8(ascii: "_")
     }
 }
