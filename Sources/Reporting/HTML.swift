@@ -22,9 +22,11 @@ struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
         mutating func appendInterpolation(_ pieces: [HTML]) { for piece in pieces { text += piece.text } }
     }
 
-    /// A client's text, cut for display and isolated, so that right-to-left marks in it reorder nothing around it.
+    /// A client's text, cut for display and isolated, so that right-to-left marks in it reorder nothing around it. An
+    /// isolate or override that it leaves open, or the end of one that it did not begin, would take it out of the
+    /// element's own isolate.
     static func foreign(_ value: String) -> HTML {
-        "<bdi>\(Printable.cut(value, to: 300, ending: "…"))</bdi>"
+        "<bdi>\(Printable.inOrder(Printable.cut(value, to: 300, ending: "…")))</bdi>"
     }
 
     /// A name of parts, which where it does not fit a line ends that behind a dot or underscore, not within a word.

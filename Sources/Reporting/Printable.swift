@@ -44,6 +44,12 @@ package enum Printable {
         return String(text[..<end]) + ending
     }
 
+    /// The text in which what would reorder it is shown as what it is: no letter.
+    static func inOrder(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isReordering) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isReordering($0) ? "\u{FFFD}" : $0 }))
+    }
+
     /// Whether the scalar reorders the text around it, against which quotes don't help: embeddings, overrides and
     /// isolates. The marks that Arabic and Hebrew need are not among these.
     static func isReordering(_ scalar: Unicode.Scalar) -> Bool {

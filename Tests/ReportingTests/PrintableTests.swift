@@ -28,6 +28,16 @@ import Testing
         #expect(Device.text("[\(HostileText.marks.text)").unicodeScalars.count == 300)
     }
 
+    /// The closing mark would end the isolate of the element that the text stands in, and an open one would keep it open.
+    @Test(arguments: ["\u{202E}a\u{2066}b", "a\u{2069}\u{202E}b", "\u{2067}", "\u{202A}\u{202B}\u{202C}\u{202D}"])
+    func nothingReordersWhatStandsAroundAClientsText(text: String) {
+        let shown = HTML.foreign(text).text.unicodeScalars
+        #expect(!shown.contains(where: Printable.isReordering))
+        #expect(shown.count == text.unicodeScalars.count + "<bdi></bdi>".count)
+        // What Arabic and Hebrew need stays.
+        #expect(HTML.foreign(HostileText.mark.text).text == "<bdi>\(HostileText.mark.text)</bdi>")
+    }
+
     @Test func linesKeepTheirBreaksAlone() {
         #expect(Printable.lines("a\r\nb\u{1B}\n") == "a\u{FFFD}\nb\u{FFFD}\n")
     }

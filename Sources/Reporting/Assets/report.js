@@ -20,8 +20,9 @@
         element.append(...children.filter(child => child !== null && child !== undefined));
         return element;
     };
-    /// A client's text, kept from reordering what stands around it.
-    const foreign = text => el("bdi", null, text);
+    /// A client's text, kept from reordering what stands around it. What reorders text would end the element's isolate,
+    /// or keep it open.
+    const foreign = text => el("bdi", null, text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd"));
     /// A name of parts, which where it does not fit a line ends that behind a dot or underscore, not within a word.
     const wrapping = text =>
         text.split(/([._])/).flatMap((part, index) => index % 2 === 1 ? [part, el("wbr")] : [part]);
