@@ -73,6 +73,10 @@ import Testing
                 ["note", "1", "--by", "sue", "--note", String(repeating: "x", count: 10_001)],
                 "--note has 10001 bytes; it has at most 10000"
             ),
+            (
+                ["erase", String(repeating: "x", count: 1_001), "--by", "sue"],
+                "the user id has 1001 bytes; it has at most 1000"
+            ),
             (["run", "--limit", "0"], "--limit is a whole number from 1 on, not “0”"),
             (
                 ["run", "--r", "x"],

@@ -9,6 +9,7 @@ extension Command {
         guard let userID = operands.first, operands.count == 1, !userID.isEmpty else {
             throw UsageError("erase needs one user id")
         }
+        try OptionValues.checkLength(of: userID, as: "user", called: "the user id")
         let who = try options.needed(CommandTable.whoErases)
         return .erase(
             Erasure(

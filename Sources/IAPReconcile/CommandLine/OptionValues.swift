@@ -17,10 +17,14 @@ struct OptionValues {
     func text(_ name: String) throws(UsageError) -> String? {
         guard let text = values[name] else { return nil }
         guard !text.allSatisfy(\.isWhitespace) else { throw UsageError("--\(name) needs a value") }
-        if let longest = Self.longest[name], text.utf8.count > longest {
-            throw UsageError("--\(name) has \(text.utf8.count) bytes; it has at most \(longest)")
-        }
+        try Self.checkLength(of: text, as: name, called: "--\(name)")
         return text
+    }
+
+    /// Refuses a text that is longer than the database takes what an option of that name tells.
+    static func checkLength(of text: String, as name: String, called what: String) throws(UsageError) {
+        guard let longest = Self.longest[name], text.utf8.count > longest else { return }
+        throw UsageError("\(what) has \(text.utf8.count) bytes; it has at most \(longest)")
     }
 
     /// A text that must be given; if it is missing, the error asks the option's question.
