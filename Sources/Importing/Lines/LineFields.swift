@@ -12,7 +12,8 @@ package struct LineFields {
     package subscript(field: ImportField) -> String? {
         get { texts[field.rawValue] }
         set {
-            let text = field.isOfApples ? newValue.map(Self.withoutGuard) : newValue
+            let isGuarded = field.isOfApples || field == .name && newValue.map(Self.isGuardedFormula) ?? false
+            let text = isGuarded ? newValue.map(Self.withoutGuard) : newValue
             texts[field.rawValue] = text == "" || text == #"\N"# ? nil : text
         }
     }
@@ -23,6 +24,13 @@ package struct LineFields {
         if text.hasPrefix("'") { return String(text.dropFirst()) }
         guard text.hasPrefix("=\""), text.hasSuffix("\""), text.utf8.count > 3 else { return text }
         return String(text.dropFirst(2).dropLast())
+    }
+
+    /// Whether a text begins with an apostrophe in front of what a spreadsheet would take for a formula, as
+    /// `products --suggest` writes a name such as “+100 Gems”.
+    private static func isGuardedFormula(_ text: String) -> Bool {
+        guard text.hasPrefix("'"), let first = text.unicodeScalars.dropFirst().first else { return false }
+        return "=+-@|%\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}\u{FF5C}\u{FF05}\u{FEFF}".unicodeScalars.contains(first)
     }
 
     /// The line's id for the account of refused lines: without the blanks with which some tables pad it, and no longer

@@ -148,6 +148,21 @@ import Testing
         #expect([delivery.key.bundleID.text, delivery.productID.text] == ["com.a", "-2+3"])
     }
 
+    /// `products --suggest` guards a name from spreadsheets, as any text that is no id.
+    @Test(arguments: [
+        ("'+100 Gems", "+100 Gems"), ("'@home", "@home"), ("'-50 %", "-50 %"), ("'90s Pack", "'90s Pack"),
+        ("+1", "+1"), ("'", "'"),
+    ])
+    func whatKeepsANameFromBeingAFormulaIsNoPartOfIt(written: String, name: String) async throws {
+        let csv = "bundle_id,product_id,type,name\ncom.a,gems,consumable,\(written)\n"
+        let lines = try await read(.products, csv, .csv).batch.lines
+        guard case .product(let product)? = lines.first?.row else {
+            Issue.record("no product")
+            return
+        }
+        #expect(product.product.name == name)
+    }
+
     @Test func aRefusalNamesTheLineAndHoldsNothingElseOfIt() async throws {
         let found = try await read(
             .receipts,
