@@ -206,6 +206,7 @@ DECLARE
     now_gaps    int8multirange;
     now_late    bigint[];
     now_horizon xid8;
+    now_oldest  xid8;
     totals      iap.white_totals;
     closed      date;
 BEGIN
@@ -238,12 +239,13 @@ BEGIN
         greatest((SELECT max(number) FROM seen), before.upto),
         coalesce((SELECT range_agg(gap) FROM gap), '{}'),
         coalesce((SELECT array_agg(number ORDER BY number) FROM seen WHERE number <= before.upto), '{}'),
-        pg_snapshot_xmax(pg_current_snapshot())
-    INTO now_upto, now_gaps, now_late, now_horizon;
-    -- A number is drawn a moment before its transaction is counted among those that run. A horizon in the future is of
-    -- another server, from which these tables were restored: there nothing runs any more.
+        pg_snapshot_xmax(pg_current_snapshot()), pg_snapshot_xmin(pg_current_snapshot())
+    INTO now_upto, now_gaps, now_late, now_horizon, now_oldest;
+    -- By what that statement saw, for it saw nothing of what has ended since. A number is drawn a moment before its
+    -- transaction is counted among those that run. A horizon in the future is of another server, from which these
+    -- tables were restored: there nothing runs any more.
     IF NOT (
-        (before.horizon <= pg_snapshot_xmin(pg_current_snapshot())
+        (before.horizon <= now_oldest
             AND before.closed_at < clock_timestamp() - interval '10 minutes')
         OR before.horizon > now_horizon)
     THEN
