@@ -88,6 +88,30 @@ SELECT is(test.hear(test.heard('21', 'server_api', product_id => 'gold', verifie
 SELECT is(test.claim(id, 'mallory'), 'wrong_user', id || ' to nobody else') FROM unnest(ARRAY['20', '21']) AS id;
 SELECT is(test.claim(id, 'lou'), 'delivered', id || ' to its user') FROM unnest(ARRAY['20', '21']) AS id;
 
+-- So may what the desk, or a grant, delivered to somebody else by mistake, of whom finance is told as long.
+SELECT test.purge(90);
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_order(%L, %L, %L, %L, 1, %L, now() - %L::interval)', 'com.example.a', 'of-' || product, 'max',
+    product, 'f0a1b2c3-58f5-5e6e-b9c0-16ca7763f908', '200 days'))
+FROM unnest(ARRAY['ring', 'full']) AS product;
+SELECT test.hear(test.heard(
+    id, product_id => product, purchased_at => now() - interval '199 days',
+    product_type => CASE product WHEN 'full' THEN 'non_consumable' ELSE 'consumable' END,
+    app_account_token => 'f0a1b2c3-58f5-5e6e-b9c0-16ca7763f908'))
+FROM (VALUES ('30', 'ring'), ('31', 'full')) AS told (id, product);
+SELECT test.run_as('iap_support', $$
+    SELECT iap.resolve('30', 'delivered', 'sue', 'to whom?', user_id => 'mallory', is_unknown_user => true)$$);
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '31', 'mallory', 'infinity')$$);
+SELECT is((SELECT count(*) FROM iap.black WHERE user_id = 'mallory'), 2::bigint, 'two go to somebody else');
+SELECT is(test.purge(90), 0::bigint, 'whose orders stay their user''s');
+SELECT set_eq(
+    'SELECT transaction_id, likely_bought_by, evidence FROM finance.misdeliveries',
+    $$VALUES ('31' COLLATE "C", 'max', 'token')$$, 'as finance is told');
+SELECT is(test.reopen('30'), 'reopened', 'one is taken back');
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '31', '2010-01-01')$$);
+SELECT is(test.claim(id, 'mallory'), 'wrong_user', id || ' is not theirs') FROM unnest(ARRAY['30', '31']) AS id;
+SELECT is(test.claim(id, 'max'), 'delivered', id || ' is its buyer''s') FROM unnest(ARRAY['30', '31']) AS id;
+
 -- Two apps may call their orders alike.
 SELECT test.order('A-1', 'jon', 200), test.order('A-2', 'jon', 200, 'gold');
 SELECT test.submit(payload => 'z', user_id => 'kim', order_id => 'A-1', bundle_id => 'com.example.z'),

@@ -9427,7 +9427,7 @@ CREATE VIEW iap.unpaid_orders AS
            FROM iap.transactions
           WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND starts_with(transactions.place, 'white'::text))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
-          WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND (transactions.reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
+          WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND ((transactions.reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (transactions.delivered_by = ANY (ARRAY['resolved'::text, 'entitlement'::text]))) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
           WHERE ((transactions.admitted_user_id = orders.user_id) AND (transactions.bundle_id = orders.bundle_id) AND starts_with(transactions.place, 'white'::text))))) AND (NOT (EXISTS ( SELECT
            FROM iap.cases
@@ -9435,7 +9435,7 @@ CREATE VIEW iap.unpaid_orders AS
            FROM iap.cases
           WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.owner_user_ids @> ARRAY[orders.user_id]))))));
 
-COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, nothing that is owed bears their token, nor any of the product within 30 days that was refunded or dismissed, and nothing of their user is open. Ask for a span of created_at.';
+COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, nothing that is owed bears their token, nor any of the product within 30 days that was refunded, dismissed, granted or delivered by hand, and nothing of their user is open. Ask for a span of created_at.';
 
 CREATE VIEW iap.orders_never_paid AS
  SELECT unpaid_orders.bundle_id,
@@ -10099,7 +10099,7 @@ CREATE INDEX transactions_by_user ON iap.transactions USING btree (user_id, bund
 
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND (refunded_at IS NULL));
 
-CREATE INDEX transactions_not_owed_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE ((reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) AND (app_account_token IS NOT NULL));
+CREATE INDEX transactions_not_owed_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (((reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (delivered_by = ANY (ARRAY['resolved'::text, 'entitlement'::text]))) AND (app_account_token IS NOT NULL));
 
 CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (found_bundle_id IS NOT NULL));
 

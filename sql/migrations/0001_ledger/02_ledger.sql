@@ -131,9 +131,10 @@ CREATE INDEX transactions_white_by_admission ON iap.transactions (admitted_user_
     WHERE starts_with(place, 'white') AND admitted_user_id IS NOT NULL;
 CREATE INDEX transactions_white_by_token ON iap.transactions (app_account_token, bundle_id)
     WHERE starts_with(place, 'white') AND app_account_token IS NOT NULL;
--- Whose order was paid, though nothing was delivered for it: see iap.unpaid_orders.
+-- Whose order was paid, though nothing was delivered for it, or what may be taken back: see iap.unpaid_orders.
 CREATE INDEX transactions_not_owed_by_token ON iap.transactions (app_account_token, bundle_id)
-    WHERE reason IN ('dismissed', 'refunded') AND app_account_token IS NOT NULL;
+    WHERE (reason IN ('dismissed', 'refunded') OR delivered_by IN ('resolved', 'entitlement'))
+        AND app_account_token IS NOT NULL;
 -- Purchases of one account speak for one customer.
 CREATE INDEX transactions_by_account ON iap.transactions (app_transaction_id) WHERE app_transaction_id IS NOT NULL;
 -- Delivered, and Apple never said that it was paid: next to nothing, where receipts are uploaded.
