@@ -141,6 +141,23 @@ SELECT test.is_refused(
         SELECT iap.admit('com.example.a', 'Production', '241', '240', 'full', 1, now())$$, '55000', '%not owed%',
     'nor admitted');
 
+-- Nor may an id that is a tester's, too, stand in the way of what it restores, or one be claimed as another's purchase.
+SELECT test.admit('232', '230', 'gems', environment => 'Sandbox', user_id => 'tess'),
+    test.hear(test.heard('232', product_id => 'full', original_transaction_id => '230', exclusion => 'restored'));
+SELECT is(test.claim('232'), 'already_delivered', 'what is delivered under another id a test doesn''t leave undecided');
+SELECT test.admit('242', product_id => 'full'), test.admit('243', '242', environment => 'Sandbox', user_id => 'tess'),
+    test.hear(test.heard('243', product_id => 'full', original_transaction_id => '242', exclusion => 'restored'));
+SELECT is(test.claim('243'), 'delivered', 'and what is owed under another id is had in spite of it');
+SELECT test.hear(test.heard('244', product_id => 'full', environment => 'Sandbox')),
+    test.hear(test.heard(
+        '245', product_id => 'full', original_transaction_id => '244', exclusion => 'restored',
+        environment => 'Sandbox'));
+SELECT is(test.admit('244', user_id => NULL), 'white', 'paid, under the id of what a tester has');
+SELECT is(test.claim('245', 'tess'), 'undecided', 'who restores the tester''s');
+SELECT results_eq(
+    $$SELECT environment, place FROM iap.transactions WHERE transaction_id = '244' ORDER BY 1$$,
+    $$VALUES ('Production', 'white'), ('Sandbox', 'white')$$, 'has not claimed what was paid by that');
+
 -- What nobody knows the type of might be a non-consumable: the first is delivered, and the support desk decides on the
 -- others.
 SELECT is(test.admit('250', product_id => 'unheard.of'), 'white', 'a product that nobody listed');

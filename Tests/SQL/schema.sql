@@ -1437,25 +1437,35 @@ BEGIN
     END IF;
 
     PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
-    -- The same id in both environments is two rows: production's decides, unless it is excluded and the other is owed.
+    -- The same id in both environments is two rows: production's decides, unless nothing of it is owed or delivered,
+    -- under whatever id, and the other is owed.
     FOR held IN
         SELECT * FROM iap.transactions
         WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
         ORDER BY environment
         FOR UPDATE
     LOOP
-        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place = 'excluded') THEN
+        IF t.transaction_id IS NULL
+            OR (held.place = 'white' AND iap.standing(t) = 'excluded' AND iap.owed_as(t) IS NULL)
+        THEN
             t := held;
         END IF;
     END LOOP;
     -- Who restores a purchase may hold no other id of it than the one that it was restored under.
     IF t.reason = 'restored' AND NOT iap.is_elsewhere(t) THEN
         owed_as := iap.owed_as(t);
-        IF owed_as IS NOT NULL THEN
+        -- A tester's may be owed under an id that is another purchase's in production.
+        IF owed_as IS NOT NULL AND t.environment = 'Sandbox' AND EXISTS (
+            SELECT FROM iap.transactions AS other
+            WHERE other.transaction_id = owed_as AND other.bundle_id = t.bundle_id
+                AND other.environment = 'Production')
+        THEN
+            outcome := 'undecided';
+        ELSIF owed_as IS NOT NULL THEN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
-    outcome := iap.claim_outcome(t, claim.user_id, wanted);
+    outcome := coalesce(outcome, iap.claim_outcome(t, claim.user_id, wanted));
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
         IF NOT is_ours THEN
