@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(62);
+SELECT plan(69);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -162,6 +162,29 @@ SELECT is(
 SELECT results_eq(
     $$SELECT details ->> 'user_id' FROM iap.events WHERE transaction_id = 'a9' ORDER BY event_id$$,
     $$VALUES ('anna'), ('ben')$$, 'each word of it is kept');
+
+SELECT iap.adopt('com.example.game', test.bought('a9'), 'anna', 'desk', 'x'),
+    iap.adopt('com.example.game', test.bought('b2', '{"environment": "Sandbox"}'), 'anna', 'desk', 'x'),
+    iap.adopt('com.example.game', test.bought('b2'), 'anna', 'desk', 'x');
+SELECT results_eq(
+    $$SELECT transaction_id, environment, details ->> 'user_id' FROM iap.events
+    WHERE transaction_id IN ('a9', 'b2') ORDER BY event_id$$,
+    $$VALUES
+        ('a9' COLLATE "C", 'Production', 'anna'), ('a9', 'Production', 'ben'), ('a9', 'Production', 'anna'),
+        ('b2', 'Sandbox', 'anna'), ('b2', 'Production', 'anna')$$,
+    'also where it returns to the first, and of a tester''s purchase of the same id');
+-- For another than the server has admitted it for.
+SELECT iap.admit('com.example.game', 'Production', 'b1', 'b1', 'gems.100', 1, '2026-03-01Z', 'ben');
+SELECT iap.adopt('com.example.game', test.bought('b1'), 'anna', 'desk', 'x');
+SELECT is(iap.redeliver('b1', 'desk', 'x'), 'several_owners', 'who the desk says did not buy it gets no redelivery');
+SELECT is(iap.resolve('b1', 'delivered', 'desk', 'by hand'), 'several_owners', 'nor is it taken for theirs');
+SELECT is(iap.claim('com.example.game', 'b1', who), 'undecided', 'nor given to ' || who)
+FROM unnest(ARRAY['anna', 'ben']) AS who;
+SELECT results_eq(
+    $$SELECT transaction_id, is_certain FROM iap.owed('com.example.game', 'anna') WHERE transaction_id = 'b1'$$,
+    $$VALUES ('b1', false)$$, 'whom the desk names hears of it');
+SELECT is(
+    iap.resolve('b1', 'delivered', 'desk', 'by hand', user_id => 'anna'), 'delivered', 'and the desk decides');
 
 -- Another session holds it, and does not end.
 CREATE OR REPLACE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions

@@ -1047,11 +1047,7 @@ BEGIN
             END IF;
             RETURN 'excluded';
     END;
-    IF outcome IN ('white', 'already_white') AND NOT EXISTS (
-        SELECT FROM iap.events AS known
-        WHERE known.transaction_id = id AND known.bundle_id = adopt.bundle_id AND known.kind = 'adopted'
-            AND known.details ->> 'user_id' = adopt.user_id)
-    THEN
+    IF outcome IN ('white', 'already_white') AND adopt.user_id IS DISTINCT FROM iap.adopted_for(wanted) THEN
         PERFORM iap.log_desk(
             'adopted', adopt.who, id, adopt.bundle_id, claims ->> 'environment',
             jsonb_build_object('user_id', adopt.user_id, 'note', adopt.note));
@@ -1067,6 +1063,21 @@ END
 $_$;
 
 COMMENT ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) IS 'Takes a purchase of which no receipt came into the ledger, by what Apple signed, for the user of whom the support desk says that it is theirs. Gives white or already_white, where it can then be resolved and is never delivered again, or already_delivered, excluded or refunded, where nothing is owed.';
+
+CREATE FUNCTION iap.adopted_for(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    -- Not by ORDER BY and LIMIT, for which the planner would read the trail from its end.
+    RETURN (
+        SELECT (array_agg(details ->> 'user_id' ORDER BY event_id DESC))[1]
+        FROM iap.events
+        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+            AND kind = 'adopted');
+END
+$$;
+
+COMMENT ON FUNCTION iap.adopted_for(t iap.transactions) IS 'For whom the support desk adopted a transaction, by its latest word; NULL where it did not.';
 
 CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text, is_family_shared boolean) RETURNS iap.amount
     LANGUAGE sql IMMUTABLE
@@ -4809,6 +4820,9 @@ BEGIN
         UNION ALL
         -- For whom the app's own server admitted it.
         SELECT t.admitted_user_id
+        UNION ALL
+        -- To adopt a purchase is to admit it: the server may have done so for another.
+        SELECT iap.adopted_for(t) WHERE t.admitted_user_id IS NOT NULL
     ) AS evidence
     WHERE user_id IS NOT NULL;
     -- The order that came with the first upload that named one.
@@ -4856,7 +4870,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.owners_of(t iap.transactions) IS 'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever handed it in first; nobody where nobody is known.';
+COMMENT ON FUNCTION iap.owners_of(t iap.transactions) IS 'Who may claim a transaction. Token, order, admission and the support desk''s adoption decide before anything that rode along, and several where these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever handed it in first; nobody where nobody is known.';
 
 CREATE FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) RETURNS text[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -10188,6 +10202,8 @@ REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC
 REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.adopted_for(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text, is_family_shared boolean) FROM PUBLIC;
 

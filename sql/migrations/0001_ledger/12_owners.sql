@@ -45,6 +45,20 @@ COMMENT ON FUNCTION iap.owners_by_history IS
     'user: a genuine receipt may be somebody else''s. So also to whom other purchases of the customer, or of the '
     'receipt, were delivered, and who handed it in later.';
 
+CREATE FUNCTION iap.adopted_for(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- Not by ORDER BY and LIMIT, for which the planner would read the trail from its end.
+    RETURN (
+        SELECT (array_agg(details ->> 'user_id' ORDER BY event_id DESC))[1]
+        FROM iap.events
+        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+            AND kind = 'adopted');
+END
+$$;
+COMMENT ON FUNCTION iap.adopted_for IS
+    'For whom the support desk adopted a transaction, by its latest word; NULL where it did not.';
+
 CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -64,6 +78,9 @@ BEGIN
         UNION ALL
         -- For whom the app's own server admitted it.
         SELECT t.admitted_user_id
+        UNION ALL
+        -- To adopt a purchase is to admit it: the server may have done so for another.
+        SELECT iap.adopted_for(t) WHERE t.admitted_user_id IS NOT NULL
     ) AS evidence
     WHERE user_id IS NOT NULL;
     -- The order that came with the first upload that named one.
@@ -111,6 +128,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.owners_of IS
-    'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where '
-    'these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else '
-    'whoever handed it in first; nobody where nobody is known.';
+    'Who may claim a transaction. Token, order, admission and the support desk''s adoption decide before anything that '
+    'rode along, and several where these contradict each other, or an order somebody who had uploaded the purchase for '
+    'its own sake before; else whoever handed it in first; nobody where nobody is known.';

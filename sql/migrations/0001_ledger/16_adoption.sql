@@ -101,11 +101,7 @@ BEGIN
             END IF;
             RETURN 'excluded';
     END;
-    IF outcome IN ('white', 'already_white') AND NOT EXISTS (
-        SELECT FROM iap.events AS known
-        WHERE known.transaction_id = id AND known.bundle_id = adopt.bundle_id AND known.kind = 'adopted'
-            AND known.details ->> 'user_id' = adopt.user_id)
-    THEN
+    IF outcome IN ('white', 'already_white') AND adopt.user_id IS DISTINCT FROM iap.adopted_for(wanted) THEN
         PERFORM iap.log_desk(
             'adopted', adopt.who, id, adopt.bundle_id, claims ->> 'environment',
             jsonb_build_object('user_id', adopt.user_id, 'note', adopt.note));
