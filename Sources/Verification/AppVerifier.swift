@@ -242,7 +242,10 @@ extension CustomerHistories.Answer {
     fileprivate func unless(isOfAnotherThan customer: CustomerID, _ contents: VerifiedReceipt) -> Self {
         var asked = Set(contents.transactions.flatMap { [$0.transaction.id, $0.transaction.originalID] })
         if case .transaction(let id) = customer { asked.insert(id) }
-        guard case .history(let history) = self, !asked.isEmpty, !history.transactions.isEmpty else { return self }
+        guard case .history(let history) = self, !asked.isEmpty, !history.transactions.isEmpty,
+            // On a page that was not read it may stand.
+            history.unreadable.isEmpty
+        else { return self }
         // A restored purchase may be listed under the id of its original alone.
         return history.transactions.contains { asked.contains($0.id) || asked.contains($0.originalID) }
             ? self : .ofAnother
