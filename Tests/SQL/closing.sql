@@ -1,5 +1,5 @@
--- What another session commits while the books are closed. Not in one transaction: while it lasted, a run would wait for
--- every number that it does not see. What is committed stays until the database of this test goes.
+-- What another session commits while the books are closed. Not in one transaction: while it lasted, a run would wait
+-- for every number that it does not see. What is committed stays until the database of this test goes.
 SELECT no_plan();
 CREATE EXTENSION dblink;
 

@@ -310,8 +310,8 @@ COMMENT ON TABLE iap.delivered_originals IS
     'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which '
     'transaction id. Of a non-consumable also that id itself, which another may name as its original.';
 COMMENT ON TABLE iap.untaken_originals IS
-    'Delivered transactions of whose original purchase, or period, Apple told what iap.delivered_originals does not say '
-    'yet. The next night has it say so.';
+    'Delivered transactions of whose original purchase, or period, Apple told what iap.delivered_originals does not '
+    'say yet. The next night has it say so.';
 COMMENT ON COLUMN iap.untaken_originals.original_transaction_id IS 'The original that it was taken for.';
 COMMENT ON VIEW iap.white IS
     'The white table: transactions that Apple says are paid, and nobody has claimed yet. A view of iap.transactions.';
