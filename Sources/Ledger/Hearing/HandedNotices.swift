@@ -36,19 +36,34 @@ public struct RefusedNotice: Sendable {
 extension LedgerSession {
     /// The notifications that wait, and those that could not be taken before and perhaps can now.
     ///
-    /// - Parameter bundleIDs: the apps whose notifications are wanted.
+    /// - Parameters:
+    ///   - bundleIDs: the apps whose notifications are wanted.
+    ///   - payloadBytes: bounds what is held in memory; a single one may have more.
     public func handedNotices(
-        of bundleIDs: [BundleID], after last: HandedNotice.Key?, limit: Int
+        of bundleIDs: [BundleID], after last: HandedNotice.Key?, limit: Int, payloadBytes: Int = 16 * 1024 * 1024
     ) async throws(LedgerError) -> [HandedNotice] {
         try await translating {
             let rows = try await connection.query(
                 """
                 SELECT encode(payload_sha256, 'hex') AS hash, bundle_id, heard_by, payload
-                FROM iap.handed_notices
-                WHERE NOT is_final AND bundle_id = ANY (\(bundleIDs.map(\.text)))
-                    AND (payload_sha256, bundle_id) > (decode(\(last?.hash ?? ""), 'hex'), \(last?.bundleID ?? ""))
+                FROM (
+                    SELECT
+                        *,
+                        sum(octet_length(payload)) OVER in_order AS bytes,
+                        row_number() OVER in_order AS number
+                    FROM (
+                        SELECT payload_sha256, bundle_id, heard_by, payload
+                        FROM iap.handed_notices
+                        WHERE NOT is_final AND bundle_id = ANY (\(bundleIDs.map(\.text)))
+                            AND (payload_sha256, bundle_id)
+                                > (decode(\(last?.hash ?? ""), 'hex'), \(last?.bundleID ?? ""))
+                        ORDER BY payload_sha256, bundle_id
+                        LIMIT \(Int64(limit))
+                    ) AS waiting
+                    WINDOW in_order AS (ORDER BY payload_sha256, bundle_id)
+                ) AS measured
+                WHERE bytes <= \(Int64(payloadBytes)) OR number = 1
                 ORDER BY payload_sha256, bundle_id
-                LIMIT \(Int64(limit))
                 """)
             return try rows.map { row in
                 let way = try row.decode("heard_by", as: String.self)
