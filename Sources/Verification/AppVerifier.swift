@@ -97,7 +97,9 @@ extension AppVerifier {
     /// contradicts Apple's own signature. A secret that doesn't fit may mean that the receipt is another app's.
     private func heardWithWitness(_ outcome: VerifyReceiptOutcome, _ payload: String) -> Judgement {
         let verdict = ReceiptVerdict(outcome, now: now)
-        guard case .problem(let problem, let text) = verdict, outcome.needsWitness else { return Judgement(verdict) }
+        guard case .problem(let problem, let text) = verdict, outcome.needsWitness else {
+            return answeredOfAnother(verdict, payload) ?? Judgement(verdict)
+        }
         let proof = offline.check(payload, for: settings)
         switch (outcome, proof.signature) {
         case (.needsSecret, .valid) where proof.isOfAnotherApp(than: settings.app): return Judgement(proof)
@@ -112,6 +114,20 @@ extension AppVerifier {
             judgement.isOfNoForm = proof.isOfNoForm
             return judgement
         }
+    }
+}
+
+extension AppVerifier {
+    /// The judgement of an answer that names another app than this one and than Apple's signature over the receipt:
+    /// it is the answer to another question. Otherwise `nil`.
+    private func answeredOfAnother(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement? {
+        guard case .verified(let receipt) = verdict, let named = receipt.bundleID, named != settings.app.bundleID else {
+            return nil
+        }
+        let proof = offline.check(payload, for: settings)
+        guard proof.signature == .valid, let signed = proof.contents?.bundleID, signed != named else { return nil }
+        let found = "Apple's answer is of a receipt of \(named), and Apple signed this one for \(signed)"
+        return Judgement(.problem(.unreadableAnswer, found), .valid)
     }
 }
 

@@ -132,4 +132,22 @@ import Verification
             #expect(findings.suspicions.map(\.kind) == [.foreignBundle])
         }
     }
+
+    /// As where a proxy mixes up answers: Apple's signature says whose the receipt is.
+    @Test func theAnswerOfAnotherAppsReceiptSettlesNothing() async throws {
+        let answer = """
+            {"status":0,"environment":"Production","receipt":{"bundle_id":"\(Play.foreignBundleID)","in_app":[\
+            {"quantity":"1","product_id":"coins.100","transaction_id":"1000000000000403",\
+            "purchase_date_ms":"1700000000000"}]}}
+            """
+        try await withAnswers({ _ in .http(200, answer) }) { play in
+            let bought = SimulatedTransaction(
+                id: "1000000000000402", productID: "gems.60", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([bought]))
+            let findings = try await play.night().findings
+            #expect(findings.unverified.map(\.problem) == [.unreadableAnswer])
+            #expect(findings.suspicions.isEmpty)
+            #expect(try await play.count("iap.transactions") == 0)
+        }
+    }
 }
