@@ -98,7 +98,7 @@ extension AppVerifier {
     private func heardWithWitness(_ outcome: VerifyReceiptOutcome, _ payload: String) -> Judgement {
         let verdict = ReceiptVerdict(outcome, now: now)
         guard case .problem(let problem, let text) = verdict, outcome.needsWitness else {
-            return answeredOfAnother(verdict, payload) ?? Judgement(verdict)
+            return contradicted(verdict, payload) ?? Judgement(verdict)
         }
         let proof = offline.check(payload, for: settings)
         switch (outcome, proof.signature) {
@@ -118,15 +118,24 @@ extension AppVerifier {
 }
 
 extension AppVerifier {
-    /// The judgement of an answer that names another app than this one and than Apple's signature over the receipt:
-    /// it is the answer to another question. Otherwise `nil`.
-    private func answeredOfAnother(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement? {
-        guard case .verified(let receipt) = verdict, let named = receipt.bundleID, named != settings.app.bundleID else {
+    /// The judgement of an answer that Apple's signature over the receipt contradicts: it names another app, or holds
+    /// none of the purchases. It is the answer to another question, or no whole one. Otherwise `nil`.
+    private func contradicted(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement? {
+        guard case .verified(let receipt) = verdict else { return nil }
+        let named = receipt.bundleID ?? settings.app.bundleID
+        let isEmpty = receipt.transactions.isEmpty && receipt.unreadable.isEmpty
+        // The others, nearly all, are not decoded.
+        guard named != settings.app.bundleID || isEmpty else { return nil }
+        let proof = offline.check(payload, for: settings)
+        guard proof.signature == .valid, let signed = proof.contents else { return nil }
+        let found: String
+        if let bundleID = signed.bundleID, bundleID != named {
+            found = "Apple's answer is of a receipt of \(named), and Apple signed this one for \(bundleID)"
+        } else if isEmpty, !signed.transactions.isEmpty {
+            found = "Apple's answer holds no purchase, and Apple signed a receipt that does"
+        } else {
             return nil
         }
-        let proof = offline.check(payload, for: settings)
-        guard proof.signature == .valid, let signed = proof.contents?.bundleID, signed != named else { return nil }
-        let found = "Apple's answer is of a receipt of \(named), and Apple signed this one for \(signed)"
         return Judgement(.problem(.unreadableAnswer, found), .valid)
     }
 }

@@ -133,12 +133,20 @@ import Verification
         }
     }
 
-    /// As where a proxy mixes up answers: Apple's signature says whose the receipt is.
-    @Test func theAnswerOfAnotherAppsReceiptSettlesNothing() async throws {
-        let answer = """
-            {"status":0,"environment":"Production","receipt":{"bundle_id":"\(Play.foreignBundleID)","in_app":[\
+    /// As where a proxy mixes up answers: Apple's signature says whose the receipt is, and that it holds a purchase.
+    @Test(arguments: [
+        (
+            Play.foreignBundleID,
+            """
             {"quantity":"1","product_id":"coins.100","transaction_id":"1000000000000403",\
-            "purchase_date_ms":"1700000000000"}]}}
+            "purchase_date_ms":"1700000000000"}
+            """
+        ),
+        (Play.bundleID, ""),
+    ])
+    func anAnswerAgainstApplesSignatureSettlesNothing(bundleID: String, rows: String) async throws {
+        let answer = """
+            {"status":0,"environment":"Production","receipt":{"bundle_id":"\(bundleID)","in_app":[\(rows)]}}
             """
         try await withAnswers({ _ in .http(200, answer) }) { play in
             let bought = SimulatedTransaction(
@@ -148,6 +156,15 @@ import Verification
             #expect(findings.unverified.map(\.problem) == [.unreadableAnswer])
             #expect(findings.suspicions.isEmpty)
             #expect(try await play.count("iap.transactions") == 0)
+        }
+    }
+
+    /// Most that hold nothing are genuine all the same, and are given up in time.
+    @Test func anEmptyAnswerOfAnEmptyReceiptIsNoContradiction() async throws {
+        let answer = #"{"status":0,"environment":"Production","receipt":{"bundle_id":"\#(Play.bundleID)","in_app":[]}}"#
+        try await withAnswers({ _ in .http(200, answer) }) { play in
+            try await play.upload(play.receipt([]))
+            #expect(try await play.night().findings.unusable.map(\.problem) == [.noTransactions])
         }
     }
 }
