@@ -121,22 +121,36 @@ extension AppVerifier {
     /// The judgement of an answer that Apple's signature over the receipt contradicts: it names another app, or holds
     /// none of the purchases. It is the answer to another question, or no whole one. Otherwise `nil`.
     private func contradicted(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement? {
-        guard case .verified(let receipt) = verdict else { return nil }
-        let named = receipt.bundleID ?? settings.app.bundleID
-        let isEmpty = receipt.transactions.isEmpty && receipt.unreadable.isEmpty
-        // The others, nearly all, are not decoded.
-        guard named != settings.app.bundleID || isEmpty else { return nil }
+        guard case .verified(let answer) = verdict else { return nil }
+        let named = answer.bundleID ?? settings.app.bundleID
+        guard named != settings.app.bundleID || !answer.mayBeOf(payload) else { return nil }
         let proof = offline.check(payload, for: settings)
         guard proof.signature == .valid, let signed = proof.contents else { return nil }
         let found: String
         if let bundleID = signed.bundleID, bundleID != named {
             found = "Apple's answer is of a receipt of \(named), and Apple signed this one for \(bundleID)"
-        } else if isEmpty, !signed.transactions.isEmpty {
-            found = "Apple's answer holds no purchase, and Apple signed a receipt that does"
+        } else if !signed.transactions.isEmpty, answer.ids.isDisjoint(with: signed.ids) {
+            found = "Apple's answer holds none of the purchases in the receipt that Apple signed"
         } else {
             return nil
         }
         return Judgement(.problem(.unreadableAnswer, found), .valid)
+    }
+}
+
+extension VerifiedReceipt {
+    /// The ids of its purchases and of their originals.
+    fileprivate var ids: Set<TransactionID> {
+        Set(transactions.flatMap { [$0.transaction.id, $0.transaction.originalID] })
+    }
+
+    /// Whether an answer may be of that receipt, by a look at its bytes: to read every receipt would take longer than
+    /// all else that is done with it. Of an answer the receipt's own purchases come first.
+    fileprivate func mayBeOf(_ payload: String) -> Bool {
+        if transactions.isEmpty { return !unreadable.isEmpty }
+        guard ReceiptText.isPlainAppReceipt(payload) else { return true }
+        let ids = transactions.lazy.flatMap { [$0.transaction.id.text, $0.transaction.originalID.text] }
+        return ReceiptText.holdsAny(of: ids, payload)
     }
 }
 

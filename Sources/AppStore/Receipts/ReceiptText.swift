@@ -49,6 +49,22 @@ extension ReceiptText {
             return SignedContainer.begins(beginning)
         }
     }
+
+    /// Whether an app receipt in canonical base64 holds one of these texts, anywhere. That takes a fraction of what
+    /// reading it does, and nothing of it is verified.
+    package static func holdsAny(of texts: some Sequence<String>, _ receipt: String) -> Bool {
+        guard let bytes = Data(base64Encoded: receipt) else { return false }
+        return bytes.withUnsafeBytes { bytes in texts.contains { holds(Array($0.utf8), bytes) } }
+    }
+
+    private static func holds(_ text: [UInt8], _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let first = text.first, let start = bytes.baseAddress, bytes.count >= text.count else { return false }
+        for position in 0...(bytes.count - text.count)
+        where bytes[position] == first && memcmp(start + position, text, text.count) == 0 {
+            return true
+        }
+        return false
+    }
 }
 
 /// One look at uploaded bytes: their form, or the bytes that they wrap.

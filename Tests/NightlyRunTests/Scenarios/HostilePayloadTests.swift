@@ -133,20 +133,16 @@ import Verification
         }
     }
 
-    /// As where a proxy mixes up answers: Apple's signature says whose the receipt is, and that it holds a purchase.
-    @Test(arguments: [
-        (
-            Play.foreignBundleID,
-            """
-            {"quantity":"1","product_id":"coins.100","transaction_id":"1000000000000403",\
+    /// As where a proxy mixes up answers: Apple's signature says whose the receipt is, and what it holds.
+    @Test(arguments: [(Play.foreignBundleID, true), (Play.bundleID, true), (Play.bundleID, false)])
+    func anAnswerAgainstApplesSignatureSettlesNothing(bundleID: String, holdsAnother: Bool) async throws {
+        let another = """
+            {"quantity":"1","product_id":"gems.60","transaction_id":"1000000000000403",\
             "purchase_date_ms":"1700000000000"}
             """
-        ),
-        (Play.bundleID, ""),
-    ])
-    func anAnswerAgainstApplesSignatureSettlesNothing(bundleID: String, rows: String) async throws {
         let answer = """
-            {"status":0,"environment":"Production","receipt":{"bundle_id":"\(bundleID)","in_app":[\(rows)]}}
+            {"status":0,"environment":"Production","receipt":{"bundle_id":"\(bundleID)",\
+            "in_app":[\(holdsAnother ? another : "")]}}
             """
         try await withAnswers({ _ in .http(200, answer) }) { play in
             let bought = SimulatedTransaction(
