@@ -98,6 +98,20 @@ import Testing
         #expect(checked.receipt.answer.transactions.count == 1)
     }
 
+    /// It must not pass for no expiry, or no refund.
+    @Test(arguments: ["expires-date", "cancellation-date"])
+    func takesNoDateForAbsentThatCannotBeRead(field: String) throws {
+        func answer(_ date: String) throws -> VerifiedReceiptAnswer {
+            let info = Data(Self.fields("\"\(field)\" = \"\(date)\";\n").utf8).base64EncodedString()
+            let text = "{\"purchase-info\" = \"\(info)\";}"
+            return try TransactionReceiptVerifier().check(Array(text.utf8)).receipt.answer
+        }
+        let unreadable = try answer("soon")
+        #expect(unreadable.transactions.isEmpty && unreadable.unusableRows == ["receipt: \(field) can't be read"])
+        #expect(try answer("").transactions.count == 1)
+        #expect(try answer("2012-04-30 15:05:55 Etc/GMT").transactions.count == 1)
+    }
+
     @Test(arguments: [
         ("{", ReceiptError.truncated), ("{ \"a\" = \"b\"; }", .payloadMalformed(position: 2)),
         ("{ \"purchase-info\" = \"e30=\"", .truncated),

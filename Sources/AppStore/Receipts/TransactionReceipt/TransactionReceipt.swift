@@ -52,6 +52,9 @@ public struct TransactionReceipt: Sendable, Hashable {
         transaction.originalPurchaseDate = date("original-purchase-date-ms", "original-purchase-date")
         transaction.expiresDate = date("expires-date", "expires-date-formatted")
         transaction.cancellationDate = date("cancellation-date-ms", "cancellation-date")
+        if transaction.expiresDate == nil, text("expires-date") ?? text("expires-date-formatted") != nil {
+            return .failure(RowFlaw(text: "expires-date can't be read"))
+        }
         if transaction.cancellationDate == nil, text("cancellation-date") ?? text("cancellation-date-ms") != nil {
             return .failure(RowFlaw(text: "cancellation-date can't be read"))
         }
