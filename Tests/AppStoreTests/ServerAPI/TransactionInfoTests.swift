@@ -52,7 +52,7 @@ import Testing
         }) { stage in
             let answer = try await stage.client.transactionInfo("42").value?.transactionID
             #expect(answer == "42")
-            #expect(stage.asked.count == 2)
+            #expect(stage.asked.count == 3)
         }
     }
 
@@ -182,6 +182,21 @@ import Testing
             }
         ) { stage in
             try await expect(refusals == 1 ? .tryAgain(.http(503)) : .notFound(.transactionID), on: stage)
+        }
+    }
+
+    @Test("Sandbox's purchase of the same number is not production's")
+    func asksProductionAgainWhereSandboxKnowsTheNumber() async throws {
+        try await ServerAPIStage.with(script: { chain in
+            let own = try chain.sign(TestPayload.transaction("42", environment: "Production"))
+            let tested = try chain.sign(TestPayload.transaction("42"))
+            return { request, earlier in
+                if !request.isProduction { return .transaction(tested) }
+                return earlier == 0 ? .unauthorized : .transaction(own)
+            }
+        }) { stage in
+            let answer = try await stage.client.transactionInfo("42").value?.environment
+            #expect(answer == "Production")
         }
     }
 
