@@ -19,7 +19,7 @@ public final class ReportWriter: FindingsReceiver {
 
     private struct Writing {
         let context: ReportContext
-        /// The forms that list every case, each written beside the others.
+        /// The forms that list every case, each written beside the others; the spreadsheet is the last.
         let forms: [PartWriter]
         /// Only counts cases.
         let summary: SummaryFile
@@ -57,8 +57,8 @@ public final class ReportWriter: FindingsReceiver {
         writing = Writing(
             context: context,
             forms: [
-                PartWriter(try PageFiles(context)), PartWriter(try SpreadsheetFile(context)),
-                PartWriter(try CSVFile(context)), PartWriter(try JSONFile(context)),
+                PartWriter(try PageFiles(context)), PartWriter(try CSVFile(context)),
+                PartWriter(try JSONFile(context)), PartWriter(try SpreadsheetFile(context)),
             ],
             summary: SummaryFile(context))
     }
@@ -85,10 +85,13 @@ public final class ReportWriter: FindingsReceiver {
     public func finish() throws {
         try handOn()
         guard let writing else { return }
-        for form in writing.forms { form.finish() }
+        for form in writing.forms.dropLast() { form.finish() }
         try ReportFigures(writing.context.run).write(to: folder)
         try writing.summary.finish()
-        for form in writing.forms { try form.wait() }
+        for form in writing.forms.dropLast() { try form.wait() }
+        // The room that the spreadsheet finds on the disk must not go to another form meanwhile.
+        writing.forms.last?.finish()
+        try writing.forms.last?.wait()
         location = try folder.publish(as: writing.context.name, standing: standing(of: writing.context.run))
         summary = writing.summary.text
         try Overview(of: folder.directory, language: language, timeZone: writing.context.run.timeZone)

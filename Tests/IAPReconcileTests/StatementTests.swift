@@ -65,6 +65,23 @@ import Testing
         #expect(error?.description == text)
     }
 
+    /// Its library leaves out what the disk does not take, and says nothing.
+    @Test func aSpreadsheetForWhichThereIsNoRoomIsRefused() async throws {
+        try await withProgramNight(customers: 60) { night in
+            let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+            try #require(ended.status == 0, "\(ended.errors)")
+            let command = [
+                ProgramNight.program, "statement", "2026-09", "--as-of", "2026-09-20", "--format", "xlsx", "--config",
+                night.configuration,
+            ]
+            // No file may have more than 50 KiB: the spreadsheet fits, but not its rows before they are packed.
+            let refused = try await ChildProcess.run(
+                "/bin/sh", ["-c", #"ulimit -f 100; exec "$@""#, "sh"] + command)
+            #expect(refused.status == 77, "\(refused.errors)")
+            #expect(refused.output == "")
+        }
+    }
+
     private func statement(_ night: ProgramNight, _ options: [String]) async throws -> ChildProcess.Ended {
         try await ChildProcess.run(
             ProgramNight.program, ["statement", "2026-09", "--config", night.configuration] + options)

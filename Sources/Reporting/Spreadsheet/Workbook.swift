@@ -1,11 +1,15 @@
 import CXLSXWriter
 import Foundation
+import Glibc
 import Reconciliation
 
 /// A spreadsheet that libxlsxwriter writes row by row, in memory that does not grow with the number of rows.
 final class Workbook {
     private let path: String
+    /// For the library's temporary files.
+    private let folder: String
     private var workbook: UnsafeMutablePointer<lxw_workbook>?
+    private var sheets: [UnsafeMutablePointer<lxw_worksheet>] = []
     let formats: Formats
 
     /// The formats of its cells.
@@ -19,6 +23,7 @@ final class Workbook {
 
     init(path: String, folder: String, title: String, created: Date) throws(ReportError) {
         self.path = path
+        self.folder = folder
         var made: UnsafeMutablePointer<lxw_workbook>?
         // The library copies the name of the folder for its temporary files.
         let temporary = strdup(folder)
@@ -57,15 +62,44 @@ final class Workbook {
         guard let sheet = workbook_add_worksheet(workbook, name) else {
             throw .failed(path: path, reason: "the spreadsheet takes no sheet “\(name)”")
         }
+        sheets.append(sheet)
         return sheet
     }
 
     /// Writes the file and puts it on the disk.
     func close() throws(ReportError) {
         guard let workbook else { return }
+        // It copies the rows once more, and packs them.
+        try reserve(try rowBytes() * 3 / 2 + 256 * 1024)
         self.workbook = nil
         try check(workbook_close(workbook))
         try ReportFile.settle(path)
+    }
+
+    /// How many bytes of rows the library has put into its temporary files so far. If the disk is full it leaves rows
+    /// out and says nothing, but the files remember.
+    private func rowBytes() throws(ReportError) -> Int {
+        var bytes = 0
+        for sheet in sheets {
+            guard let rows = sheet.pointee.optimize_tmpfile else { continue }
+            guard fflush(rows) == 0 else { throw .failed(path: path, reason: ReportFile.lastError()) }
+            guard ferror(rows) == 0 else {
+                throw .failed(path: path, reason: "not all rows could be written to a temporary file")
+            }
+            bytes += ftell(rows)
+        }
+        return bytes
+    }
+
+    /// Looks whether the disk takes so many bytes more: of what the library writes at the end nothing remembers.
+    private func reserve(_ bytes: Int) throws(ReportError) {
+        var template = Array("\(folder)/.room-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw .failed(path: path, reason: ReportFile.lastError()) }
+        unlink(template)
+        defer { Glibc.close(descriptor) }
+        let number = posix_fallocate(descriptor, 0, bytes)
+        guard number == 0 else { throw .failed(path: path, reason: String(cString: strerror(number))) }
     }
 
     func check(_ error: lxw_error) throws(ReportError) {
