@@ -37,6 +37,17 @@ import Testing
         Sample.gathered(users.enumerated().map { Sample.lostOrder(id: "\($0 + 1)", user: $1) })
     }
 
+    /// Otherwise a browser tells the cases in UTC, below a head in the report's zone.
+    @Test(arguments: [
+        ("GMT+8", "+08:00"), ("GMT-03:30", "-03:30"), ("GMT", "GMT"), ("Etc/GMT-8", "Etc/GMT-8"),
+        ("Asia/Shanghai", "Asia/Shanghai"),
+    ])
+    func browsersKnowTheZone(configured: String, known: String) throws {
+        var run = Sample.run()
+        run.timeZone = try #require(TimeZone(identifier: configured))
+        #expect(PageSettings(run: run, cases: CaseData()).timeZone == known)
+    }
+
     @Test func aCustomersCasesStayTogether() throws {
         let users = (1...8).map { "u\($0)" } + Array(repeating: "many", count: 5) + ["v1", "v2"]
         #expect(try pages(of: cases(users)).map(\.count) == [13, 2])

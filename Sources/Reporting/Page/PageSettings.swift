@@ -33,10 +33,17 @@ struct PageSettings: Encodable {
                 return (language.rawValue, Language(tag: tag, locale: locale, words: words))
             })
         patterns = run.patterns.count
-        timeZone = run.timeZone.identifier
+        timeZone = Self.browserName(of: run.timeZone)
         now = Int(run.now.timeIntervalSince1970)
         apps = cases.apps.values.map(\.text)
         products = cases.products.values.map { [$0.id.text, $0.name ?? ""] }
+    }
+
+    /// The zone by a name that browsers know: what Foundation calls GMT+0800 is +08:00 to them. By a name that they do
+    /// not know, the cases would be told in another zone than the head of the page.
+    private static func browserName(of zone: TimeZone) -> String {
+        guard let offset = zone.identifier.wholeMatch(of: /GMT([+-]\d\d):?(\d\d)/) else { return zone.identifier }
+        return "\(offset.1):\(offset.2)"
     }
 
     /// Each pattern by its number.
