@@ -54,16 +54,10 @@ extension ReceiptText {
     /// reading it does, and nothing of it is verified.
     package static func holdsAny(of texts: some Sequence<String>, _ receipt: String) -> Bool {
         guard let bytes = Data(base64Encoded: receipt) else { return false }
-        return bytes.withUnsafeBytes { bytes in texts.contains { holds(Array($0.utf8), bytes) } }
-    }
-
-    private static func holds(_ text: [UInt8], _ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let first = text.first, let start = bytes.baseAddress, bytes.count >= text.count else { return false }
-        for position in 0...(bytes.count - text.count)
-        where bytes[position] == first && memcmp(start + position, text, text.count) == 0 {
-            return true
+        return bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return texts.contains { !$0.isEmpty && memmem(start, bytes.count, $0, $0.utf8.count) != nil }
         }
-        return false
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Reconciliation
+import TestSupport
 import Testing
 import Verification
 
