@@ -93,6 +93,16 @@ import Testing
         }
     }
 
+    /// What can't be done is not shown as what would be done.
+    @Test func aSchemaThatIsAnothersIsSeenBeforeAnythingIsDone() async throws {
+        try await withEmptyServer(login: "peer", database: "postgres") { server in
+            try await server.sql("CREATE SCHEMA finance")
+            let shown = try await server.setup(["--dry-run"])
+            #expect(shown.status == 78 && !shown.output.contains("Nothing of this"), "\(shown.output)")
+            #expect(shown.errors.contains("has a schema finance already"), "\(shown.errors)")
+        }
+    }
+
     @Test(arguments: [
         ["--secret-file", "/nowhere/secret"], ["--secret-file", "/dev/null"],
         ["--key-file", "/nowhere/secret", "--key-id", "K", "--issuer-id", "I"],

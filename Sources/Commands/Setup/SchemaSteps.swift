@@ -40,7 +40,10 @@ public struct SchemaStep: SetupStep {
             let state = try await session.schemaState()
             switch state {
             case .newer, .changed, .gap: try await session.checkSchema()
-            case .current, .missing, .older: break
+            case .missing:
+                try await session.checkEncoding()
+                try await session.checkNames()
+            case .current, .older: break
             }
             return state
         }

@@ -56,7 +56,7 @@ extension LedgerSession {
     /// A company's own database may well have a schema finance or audit.
     ///
     /// - Throws: `LedgerError.schema` if another's schema bears one of the names that this program needs.
-    private func checkNames() async throws(LedgerError) {
+    public func checkNames() async throws(LedgerError) {
         let taken = try await translating {
             try await connection.query(
                 """
