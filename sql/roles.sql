@@ -114,7 +114,7 @@ GRANT EXECUTE ON FUNCTION
     iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
     iap.refuse_unseen_cases, iap.release_orders, iap.release_originals,
     -- What is owed once.
-    iap.carry_refunds, iap.count_refunds_once, iap.is_delivered_otherwise, iap.is_elsewhere,
+    iap.admit_owed, iap.carry_refunds, iap.count_refunds_once, iap.is_delivered_otherwise, iap.is_elsewhere,
     iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered, iap.is_refunded_otherwise,
     iap.is_same_period, iap.is_same_purchase, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
     iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_originals, iap.take_untaken,
@@ -123,8 +123,8 @@ GRANT EXECUTE ON FUNCTION
     iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history, iap.owners_of, iap.taken_until,
     iap.watch_again,
     -- The batch.
-    iap.confirm, iap.enter_unlocked, iap.hear, iap.hear_patiently, iap.is_confirmation, iap.is_news, iap.record,
-    iap.sight_again, iap.sightings_of,
+    iap.add_sightings, iap.confirm, iap.enter_unlocked, iap.hear, iap.hear_patiently, iap.is_confirmation,
+    iap.is_news, iap.record, iap.sight_again, iap.sight_owed, iap.sightings_of,
     -- The books.
     iap.booked, iap.booked_on, iap.close_books, iap.is_balanced, iap.is_beyond, iap.lines_of, iap.white_totals,
     iap.worth,

@@ -22,6 +22,17 @@ BEGIN
     RETURN said;
 END
 $$;
+CREATE FUNCTION test.withdraw() RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    withdrawn bigint;
+BEGIN
+    SET LOCAL ROLE iap_job;
+    withdrawn := iap.withdraw_all_restored(7, now(), 10);
+    RESET ROLE;
+    RETURN withdrawn;
+END
+$$;
 CREATE FUNCTION test.ordered(order_id text, user_id text, token text DEFAULT NULL, opened timestamptz DEFAULT now())
 RETURNS text
 LANGUAGE sql AS $$
@@ -166,6 +177,30 @@ SELECT test.admit('156', '155', 'unheard.of', user_id => 'uma');
 SELECT is(test.claim('155', 'uma'), 'delivered', 'one of two that share an original is delivered');
 SELECT results_eq($$SELECT test.owed('uma')$$, $$VALUES ('156 {} f')$$, 'the other is owed, and not for certain');
 SELECT is(test.status('156'), 'white | paid, being delivered', 'as the customer may hear');
+
+-- Who handed in what was restored, or had it admitted for them, is owed the purchase under the id that stands for it.
+SELECT test.submit('a restore of rob''s', 'rob', '1621') AS receipt \gset
+SELECT test.hear(test.heard('1620', 'server_api', 'full', product_type => 'non_consumable'));
+SELECT test.record(
+    ARRAY[test.heard('1621', product_id => 'full', original_transaction_id => '1620', exclusion => 'restored')],
+    ARRAY[test.seen(:receipt, 'rob')]);
+SELECT results_eq($$SELECT test.owed('rob')$$, $$VALUES ('1620 {} t')$$, 'who uploaded what only Apple told of before');
+SELECT is(test.claim('1620', 'zoe'), 'wrong_user', 'which is nobody else''s');
+SELECT test.submit('a restore of roy''s', 'roy', '1631') AS receipt \gset
+SELECT is(test.admit('1631', '1630', 'full', user_id => 'roy', receipt_id => :receipt), 'white', 'a restored purchase');
+SELECT test.hear(test.heard('1630', 'server_api', 'full', product_type => 'non_consumable'));
+SELECT results_eq($$SELECT test.owed('roy')$$, $$VALUES ('1631 {} t')$$, 'that was admitted is owed');
+SELECT test.withdraw();
+SELECT results_eq(
+    $$SELECT test.owed('roy')$$, $$VALUES ('1630 {} t')$$, 'and stays owed when its original stands for it');
+SELECT is(test.claim('1630', 'zoe'), 'wrong_user', 'to whom it was admitted for');
+SELECT results_eq(
+    $$SELECT user_id, is_named FROM iap.sightings WHERE transaction_id = '1630'$$, $$VALUES ('roy', true)$$,
+    'who handed it in');
+SELECT test.hear(test.heard('1640', 'server_api', 'full', product_type => 'non_consumable')),
+    test.hear(test.heard('1641', product_id => 'full', original_transaction_id => '1640', exclusion => 'restored'));
+SELECT is(test.admit('1641', '1640', 'full', user_id => 'ron'), 'already_white', 'nor does it matter when');
+SELECT results_eq($$SELECT test.owed('ron')$$, $$VALUES ('1640 {} t')$$, 'it is admitted');
 
 -- What nobody paid, and what nobody knows.
 SELECT is(test.status('999'), 'unknown', 'nobody ever heard of it');

@@ -882,6 +882,30 @@ $$;
 
 COMMENT ON FUNCTION finance.unclaimed_liability_as_of(as_of date) IS 'finance.unclaimed_liability as it was known at the end of a day that is closed: the same answer for ever.';
 
+CREATE FUNCTION iap.add_sightings(added iap.sightings[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO sightings AS known
+    SELECT * FROM unnest(added)
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = known.is_named OR EXCLUDED.is_named,
+        in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
+        order_id = coalesce(known.order_id, EXCLUDED.order_id),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.sightings) THEN audit.seal(ROW(
+            known.transaction_id, known.bundle_id, known.environment, known.bucket, known.receipt_id, known.user_id,
+            coalesce(known.order_id, EXCLUDED.order_id), known.is_named OR EXCLUDED.is_named,
+            known.in_receipt OR EXCLUDED.in_receipt, known.uploaded_at, known.first_run_id, NULL)::iap.sightings)
+            ELSE known.seal END
+    WHERE (EXCLUDED.is_named AND NOT known.is_named)
+        OR (EXCLUDED.in_receipt AND NOT known.in_receipt)
+        OR (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL);
+END
+$$;
+
+COMMENT ON FUNCTION iap.add_sightings(added iap.sightings[]) IS 'Writes sightings, or adds what they say to those that are known.';
+
 CREATE FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text DEFAULT NULL::text, receipt_id bigint DEFAULT NULL::bigint, web_order_line_item_id text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -895,6 +919,7 @@ DECLARE
     whose    text := nullif(admit.user_id, '');
     period   text := iap.period_said(admit.web_order_line_item_id);
     wanted   iap.transactions;
+    owed_as  text;
 BEGIN
     PERFORM iap.limit_idleness();
     purchase.transaction_id := admit.transaction_id;
@@ -952,9 +977,13 @@ BEGIN
             PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
         END IF;
         RETURN 'already_delivered';
-    ELSIF iap.owed_as(known) IS NOT NULL THEN
+    END IF;
+    owed_as := iap.owed_as(known);
+    IF owed_as IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.
-        RETURN 'already_white';
+        RETURN iap.admit(
+            admit.bundle_id, admit.environment, owed_as, admit.original_transaction_id, admit.product_id,
+            admit.quantity, admit.purchased_at, admit.user_id, admit.receipt_id, admit.web_order_line_item_id);
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
@@ -978,6 +1007,43 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';
+
+CREATE FUNCTION iap.admit_owed(bundle_id text, environment text, transaction_id text, restored iap.change[], run bigint, at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t        iap.transactions;
+    change   iap.change;
+    admitted record;
+BEGIN
+    SELECT (was).admitted_user_id, (was).admitted_receipt_id INTO admitted
+    FROM unnest(restored)
+    WHERE (was).admitted_user_id IS NOT NULL
+    ORDER BY (was).entry_id
+    LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN true;
+    END IF;
+    SELECT * INTO t
+    FROM transactions
+    WHERE transaction_id = admit_owed.transaction_id AND bundle_id = admit_owed.bundle_id
+        AND environment = admit_owed.environment AND place = 'white'
+    FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN false;
+    ELSIF t.admitted_user_id IS NULL THEN
+        change.was := t;
+        t.admitted_user_id := admitted.admitted_user_id;
+        t.admitted_receipt_id := coalesce(t.admitted_receipt_id, admitted.admitted_receipt_id);
+        change.became := t;
+        PERFORM iap.move(ARRAY[change], 'corrected', 'iap-reconcile', run, at);
+    END IF;
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION iap.admit_owed(bundle_id text, environment text, transaction_id text, restored iap.change[], run bigint, at timestamp with time zone) IS 'Has a purchase be for whom its app''s server admitted it under another id, of those that are withdrawn for its sake; false where it is white no more, or another session has it.';
 
 CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5245,6 +5311,7 @@ DECLARE
     remaining integer[];
     entered   integer[];
     known     iap.standing[];
+    restored  integer[];
     owed      integer[];
     total     record;
     recorded  iap.recorded;
@@ -5255,6 +5322,10 @@ BEGIN
     INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run);
     IF known <> '{}' THEN
         PERFORM iap.sight_again(ARRAY(SELECT number FROM unnest(known)), run);
+    END IF;
+    SELECT array_agg(number) INTO restored FROM heard WHERE exclusion = 'restored';
+    IF restored IS NOT NULL THEN
+        PERFORM iap.sight_owed(ARRAY(SELECT told FROM iap.sightings_of(restored, run) AS told));
     END IF;
 
     FOR total IN
@@ -6273,9 +6344,10 @@ COMMENT ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id t
 CREATE FUNCTION iap.sight_again(numbers integer[], run bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    added iap.sightings[];
 BEGIN
-    INSERT INTO sightings AS known
-    SELECT seen.*
+    SELECT array_agg(seen::iap.sightings) INTO added
     FROM iap.sightings_of(numbers, run) AS seen
     -- Most say nothing new. A conflict would lock the row all the same, and so write it.
     LEFT JOIN LATERAL (
@@ -6287,24 +6359,54 @@ BEGIN
             AND (known.in_receipt OR NOT seen.in_receipt) AND (known.order_id IS NOT NULL OR seen.order_id IS NULL)
         OFFSET 0
     ) AS before ON true
-    WHERE before.is_told IS NULL
-    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
-    SET is_named = known.is_named OR EXCLUDED.is_named,
-        in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
-        order_id = coalesce(known.order_id, EXCLUDED.order_id),
-        -- A seal that does not fit stays, for its row was changed by hand.
-        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.sightings) THEN audit.seal(ROW(
-            known.transaction_id, known.bundle_id, known.environment, known.bucket, known.receipt_id, known.user_id,
-            coalesce(known.order_id, EXCLUDED.order_id), known.is_named OR EXCLUDED.is_named,
-            known.in_receipt OR EXCLUDED.in_receipt, known.uploaded_at, known.first_run_id, NULL)::iap.sightings)
-            ELSE known.seal END
-    WHERE (EXCLUDED.is_named AND NOT known.is_named)
-        OR (EXCLUDED.in_receipt AND NOT known.in_receipt)
-        OR (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL);
+    WHERE before.is_told IS NULL;
+    IF added IS NOT NULL THEN
+        PERFORM iap.add_sightings(added);
+    END IF;
 END
 $$;
 
 COMMENT ON FUNCTION iap.sight_again(numbers integer[], run bigint) IS 'Remembers in which receipts known transactions were seen, and who handed them in.';
+
+CREATE FUNCTION iap.sight_owed(restored iap.sightings[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    added iap.sightings[];
+BEGIN
+    SELECT array_agg(ROW(owed.*, audit.seal(ROW(owed.*, NULL)::iap.sightings))::iap.sightings) INTO added
+    FROM (
+        -- One receipt may hold several of its ids.
+        SELECT
+            white.transaction_id, bundle_id, environment, seen.bucket, seen.receipt_id, min(seen.user_id),
+            min(seen.order_id), bool_or(seen.is_named), bool_or(seen.in_receipt), min(seen.uploaded_at),
+            min(seen.first_run_id)
+        FROM unnest(restored) AS seen
+        JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+        CROSS JOIN LATERAL (
+            SELECT same.transaction_id
+            FROM transactions AS same
+            WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                AND same.product_id = t.product_id
+                AND same.web_order_line_item_id IS NOT DISTINCT FROM t.web_order_line_item_id
+                -- By words that no index answers to, as in iap.take_for_delivery.
+                AND starts_with(same.place, 'white')
+            OFFSET 0
+        ) AS white
+        WHERE t.reason = 'restored'
+        GROUP BY white.transaction_id, bundle_id, environment, seen.bucket, seen.receipt_id
+    ) AS owed;
+    IF added IS NOT NULL THEN
+        PERFORM iap.add_sightings(added);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.sight_owed(restored iap.sightings[]) IS 'Remembers who handed in what is owed under another id: these sightings are of ids under which it was restored.';
 
 CREATE FUNCTION iap.sightings_of(numbers integer[], run bigint) RETURNS SETOF iap.sightings
     LANGUAGE plpgsql STABLE
@@ -7394,19 +7496,27 @@ BEGIN
                 SELECT 'owed_as', restorable.owed_as
                 WHERE restorable.owed_as <> restorable.transaction_id
                 UNION ALL
-                SELECT 'owed_as', same.transaction_id
-                FROM transactions AS same
-                WHERE restorable.period = '' AND iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND starts_with(same.place, 'white') AND same.product_id = restorable.product_id
-                    AND same.web_order_line_item_id IS NULL
-                    AND (
+                (
+                    SELECT 'owed_as', same.transaction_id
+                    FROM transactions AS same
+                    WHERE restorable.period = '' AND iap.is_of_original(
+                            same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                        AND starts_with(same.place, 'white') AND same.product_id = restorable.product_id
+                        AND same.web_order_line_item_id IS NULL
+                        AND (
+                            same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
+                            same.transaction_id)
+                        < (
+                            restorable.source = 'app_server',
+                            restorable.transaction_id <> restorable.original_transaction_id,
+                            restorable.transaction_id)
+                    -- The one that stands for all, and so is not withdrawn itself.
+                    ORDER BY
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
-                        same.transaction_id)
-                    < (
-                        restorable.source = 'app_server',
-                        restorable.transaction_id <> restorable.original_transaction_id, restorable.transaction_id)
+                        same.transaction_id
+                    LIMIT 1
+                )
                 LIMIT 1
             ) AS found
             CROSS JOIN LATERAL (
@@ -7423,9 +7533,23 @@ BEGIN
             array_agg(ROW(held.t, iap.excluded(held.t, 'restored', run, at))::iap.change) AS changes
         FROM held
         GROUP BY held.how, held.known_as, (held.t).bundle_id, (held.t).environment
+        -- What is owed no more is withdrawn before the others are for its sake.
+        ORDER BY held.how = 'owed_as'
     LOOP
+        -- Who had it by this id has it by the other.
+        CONTINUE WHEN known.how = 'owed_as'
+            AND NOT iap.admit_owed(known.bundle_id, known.environment, known.known_as, known.changes, run, at);
         PERFORM iap.move(
             known.changes, 'withdrawn', 'iap-reconcile', run, at, jsonb_build_object(known.how, known.known_as));
+        IF known.how = 'owed_as' THEN
+            PERFORM iap.sight_owed(
+                ARRAY(
+                    SELECT ROW(seen.*)::iap.sightings
+                    FROM unnest(known.changes) AS c
+                    JOIN sightings AS seen
+                        ON seen.transaction_id = (c.was).transaction_id AND seen.bundle_id = (c.was).bundle_id
+                            AND seen.environment = (c.was).environment));
+        END IF;
         IF known.how = 'refunded_as' THEN
             PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.known_as, run, at);
         END IF;
@@ -10199,7 +10323,11 @@ REVOKE ALL ON FUNCTION finance.statement_sales(first date, through date) FROM PU
 
 REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.add_sightings(added iap.sightings[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.admit_owed(bundle_id text, environment text, transaction_id text, restored iap.change[], run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) FROM PUBLIC;
 
@@ -10532,6 +10660,8 @@ REVOKE ALL ON FUNCTION iap.share_of(milliunits bigint, percentage integer) FROM 
 REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.sight_again(numbers integer[], run bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.sight_owed(restored iap.sightings[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint) FROM PUBLIC;
 

@@ -110,6 +110,7 @@ DECLARE
     whose    text := nullif(admit.user_id, '');
     period   text := iap.period_said(admit.web_order_line_item_id);
     wanted   iap.transactions;
+    owed_as  text;
 BEGIN
     PERFORM iap.limit_idleness();
     purchase.transaction_id := admit.transaction_id;
@@ -167,9 +168,13 @@ BEGIN
             PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
         END IF;
         RETURN 'already_delivered';
-    ELSIF iap.owed_as(known) IS NOT NULL THEN
+    END IF;
+    owed_as := iap.owed_as(known);
+    IF owed_as IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.
-        RETURN 'already_white';
+        RETURN iap.admit(
+            admit.bundle_id, admit.environment, owed_as, admit.original_transaction_id, admit.product_id,
+            admit.quantity, admit.purchased_at, admit.user_id, admit.receipt_id, admit.web_order_line_item_id);
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason

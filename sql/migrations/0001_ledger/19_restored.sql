@@ -29,6 +29,45 @@ COMMENT ON FUNCTION iap.stand_for_refund IS
     'Has a restored id that Apple refunded stand for its purchase, where that was not delivered and no other id does: '
     'else the refund would count nowhere.';
 
+CREATE FUNCTION iap.admit_owed(
+    bundle_id text, environment text, transaction_id text, restored iap.change[], run bigint, at timestamptz
+) RETURNS boolean
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    t        iap.transactions;
+    change   iap.change;
+    admitted record;
+BEGIN
+    SELECT (was).admitted_user_id, (was).admitted_receipt_id INTO admitted
+    FROM unnest(restored)
+    WHERE (was).admitted_user_id IS NOT NULL
+    ORDER BY (was).entry_id
+    LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN true;
+    END IF;
+    SELECT * INTO t
+    FROM transactions
+    WHERE transaction_id = admit_owed.transaction_id AND bundle_id = admit_owed.bundle_id
+        AND environment = admit_owed.environment AND place = 'white'
+    FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN false;
+    ELSIF t.admitted_user_id IS NULL THEN
+        change.was := t;
+        t.admitted_user_id := admitted.admitted_user_id;
+        t.admitted_receipt_id := coalesce(t.admitted_receipt_id, admitted.admitted_receipt_id);
+        change.became := t;
+        PERFORM iap.move(ARRAY[change], 'corrected', 'iap-reconcile', run, at);
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION iap.admit_owed IS
+    'Has a purchase be for whom its app''s server admitted it under another id, of those that are withdrawn for its '
+    'sake; false where it is white no more, or another session has it.';
+
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamptz, most integer) RETURNS bigint
 -- By the primary keys, even where the plan was made when the tables were small.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -105,19 +144,27 @@ BEGIN
                 SELECT 'owed_as', restorable.owed_as
                 WHERE restorable.owed_as <> restorable.transaction_id
                 UNION ALL
-                SELECT 'owed_as', same.transaction_id
-                FROM transactions AS same
-                WHERE restorable.period = '' AND iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND starts_with(same.place, 'white') AND same.product_id = restorable.product_id
-                    AND same.web_order_line_item_id IS NULL
-                    AND (
+                (
+                    SELECT 'owed_as', same.transaction_id
+                    FROM transactions AS same
+                    WHERE restorable.period = '' AND iap.is_of_original(
+                            same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                        AND starts_with(same.place, 'white') AND same.product_id = restorable.product_id
+                        AND same.web_order_line_item_id IS NULL
+                        AND (
+                            same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
+                            same.transaction_id)
+                        < (
+                            restorable.source = 'app_server',
+                            restorable.transaction_id <> restorable.original_transaction_id,
+                            restorable.transaction_id)
+                    -- The one that stands for all, and so is not withdrawn itself.
+                    ORDER BY
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
-                        same.transaction_id)
-                    < (
-                        restorable.source = 'app_server',
-                        restorable.transaction_id <> restorable.original_transaction_id, restorable.transaction_id)
+                        same.transaction_id
+                    LIMIT 1
+                )
                 LIMIT 1
             ) AS found
             CROSS JOIN LATERAL (
@@ -134,9 +181,23 @@ BEGIN
             array_agg(ROW(held.t, iap.excluded(held.t, 'restored', run, at))::iap.change) AS changes
         FROM held
         GROUP BY held.how, held.known_as, (held.t).bundle_id, (held.t).environment
+        -- What is owed no more is withdrawn before the others are for its sake.
+        ORDER BY held.how = 'owed_as'
     LOOP
+        -- Who had it by this id has it by the other.
+        CONTINUE WHEN known.how = 'owed_as'
+            AND NOT iap.admit_owed(known.bundle_id, known.environment, known.known_as, known.changes, run, at);
         PERFORM iap.move(
             known.changes, 'withdrawn', 'iap-reconcile', run, at, jsonb_build_object(known.how, known.known_as));
+        IF known.how = 'owed_as' THEN
+            PERFORM iap.sight_owed(
+                ARRAY(
+                    SELECT ROW(seen.*)::iap.sightings
+                    FROM unnest(known.changes) AS c
+                    JOIN sightings AS seen
+                        ON seen.transaction_id = (c.was).transaction_id AND seen.bundle_id = (c.was).bundle_id
+                            AND seen.environment = (c.was).environment));
+        END IF;
         IF known.how = 'refunded_as' THEN
             PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.known_as, run, at);
         END IF;
