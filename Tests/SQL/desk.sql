@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(69);
+SELECT plan(71);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -91,6 +91,16 @@ FROM (
 SELECT results_eq(
     $$SELECT transaction_id COLLATE "default" FROM iap.transactions WHERE transaction_id IN ('p2', 'r2', 'p3')$$,
     $$VALUES ('p3')$$, 'which alone is taken');
+-- What Apple signed says that it is bought once, also where no list does.
+SELECT test.hear(test.heard('u1', 'server_api', 'unlisted', product_type => 'non_consumable')), test.claim('u1');
+SELECT is(
+    iap.adopt(
+        'com.example.a',
+        test.bought('u2', '{"originalTransactionId": "u1", "bundleId": "com.example.a", "productId": "unlisted",
+            "type": "Non-Consumable"}'),
+        'ann', 'desk', 'she sent another invoice'),
+    'already_delivered', 'what was restored under another id is not owed again either');
+SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'u2'$$, 'and not taken');
 -- Of what is adopted the ledger knows the period, and so owes it under no other id.
 SELECT is(
     test.run_as('iap_app',

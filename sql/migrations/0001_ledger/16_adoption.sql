@@ -72,17 +72,20 @@ BEGIN
         RETURN 'excluded';
     END IF;
 
-    -- What Apple signed names a subscription's period: under another id it may have been delivered or refunded.
+    -- What Apple signed names a subscription's period, and what is bought once: under another id it may have been
+    -- delivered or refunded, whatever the list of products knows of it.
     wanted.transaction_id := id;
     wanted.bundle_id := adopt.bundle_id;
     wanted.environment := claims ->> 'environment';
     wanted.original_transaction_id := coalesce(claims ->> 'originalTransactionId', id);
     wanted.product_id := claims ->> 'productId';
     wanted.web_order_line_item_id := period;
-    wanted.product_type := CASE WHEN period IS NOT NULL THEN 'auto_renewable' END;
-    IF iap.is_period_delivered(wanted) THEN
+    wanted.product_type := CASE
+        WHEN period IS NOT NULL THEN 'auto_renewable' WHEN claims ->> 'type' = 'Non-Consumable' THEN 'non_consumable'
+    END;
+    IF iap.is_period_delivered(wanted) OR iap.is_delivered_otherwise(wanted) THEN
         RETURN 'already_delivered';
-    ELSIF wanted.product_type = 'auto_renewable' AND iap.is_refunded_otherwise(wanted) THEN
+    ELSIF wanted.product_type IS NOT NULL AND iap.is_refunded_otherwise(wanted) THEN
         RETURN 'excluded';
     END IF;
 
