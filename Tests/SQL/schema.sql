@@ -8878,7 +8878,7 @@ CREATE VIEW finance.redeliveries AS
     moves.bundle_id,
     moves.to_product_id AS product_id,
     moves.to_currency AS currency,
-    iap.booked_on(moves.to_day, told.as_of, told.closed_before) AS booked_on
+    iap.booked_on(((moves.moved_at AT TIME ZONE 'UTC'::text))::date, told.as_of, told.closed_before) AS booked_on
    FROM ((iap.events
      JOIN iap.moves ON ((moves.move_id = ((events.details ->> 'move_id'::text))::bigint)))
      LEFT JOIN ( SELECT runs.run_id,

@@ -384,5 +384,29 @@ SELECT set_eq(
     $$SELECT * FROM test.differences('2031-01-01', '2031-01-31')$$,
     ARRAY['bought in another month 2026-05-06 K4 1'], 'also where the run''s own clock was');
 
+-- A redelivery whose transaction began before the turn of a month takes what was opened again after it.
+SELECT test.present('2031-03-31 20:00+00');
+SELECT test.bought('M1', '2031-03-31 19:00+00'), test.resolve('M1', 'dismissed');
+SELECT test.present('2031-04-01 00:10+00');
+SELECT is(test.reopen('M1'), 'reopened', 'opened again in the new month');
+SELECT test.present('2031-03-31 23:55+00');
+SELECT is(test.claim('M1'), 'delivered', 'and delivered by a transaction of the old one');
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at, ended_at,
+    ended_as)
+VALUES (
+    'M1', 'com.example.a', 'Production', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present(),
+    iap.present(), 'redelivered');
+SELECT test.present('2031-04-01 02:00+00');
+SELECT test.settle();
+SELECT test.close_books('2031-04-01 02:00+00'), test.close_books('2031-05-01 02:00+00');
+SELECT results_eq(
+    $$SELECT month, sum(delivered)::bigint, sum(redelivered)::bigint
+    FROM unnest(ARRAY['2031-03-01', '2031-04-01']::date[]) AS month
+    CROSS JOIN LATERAL finance.statement(month, (month + interval '1 month')::date - 1)
+    GROUP BY month ORDER BY month$$,
+    $$VALUES ('2031-03-01'::date, 0::bigint, 0::bigint), ('2031-04-01', 1, 1)$$,
+    'is redelivered in the month that has its delivery');
+
 SELECT * FROM finish();
 ROLLBACK;

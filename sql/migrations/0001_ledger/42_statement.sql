@@ -3,7 +3,8 @@
 CREATE VIEW finance.redeliveries AS
 SELECT
     moves.transaction_id, moves.bundle_id, moves.to_product_id AS product_id, moves.to_currency AS currency,
-    iap.booked_on(moves.to_day, told.as_of, told.closed_before) AS booked_on
+    -- As the journal has its delivery: by the move, which is never before the one before.
+    iap.booked_on((moves.moved_at AT TIME ZONE 'UTC')::date, told.as_of, told.closed_before) AS booked_on
 FROM iap.events
 JOIN iap.moves ON moves.move_id = (events.details ->> 'move_id')::bigint
 LEFT JOIN (
