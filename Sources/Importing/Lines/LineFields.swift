@@ -29,8 +29,7 @@ package struct LineFields {
     /// Whether a text begins with an apostrophe in front of what a spreadsheet would take for a formula, as
     /// `products --suggest` writes a name such as “+100 Gems”.
     private static func isGuardedFormula(_ text: String) -> Bool {
-        guard text.hasPrefix("'"), let first = text.unicodeScalars.dropFirst().first else { return false }
-        return "=+-@|%\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}\u{FF5C}\u{FF05}\u{FEFF}".unicodeScalars.contains(first)
+        text.hasPrefix("'") && SpreadsheetFormula.begins(Substring(text.unicodeScalars.dropFirst()))
     }
 
     /// The line's id for the account of refused lines: without the blanks with which some tables pad it, and no longer

@@ -62,21 +62,16 @@ package enum CSV {
         return "eE".utf8.contains(exponent) && others.next() == nil
     }
 
-    /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
+    /// A cell that no spreadsheet takes for a formula.
     static func cell(_ text: String) -> String {
         if isPlain(text) { return text }
         var text = withoutLiveControls(text)
-        if let first = text.unicodeScalars.first, formulaBeginnings.contains(first) { text = "'" + text }
+        if SpreadsheetFormula.begins(text) { text = "'" + text }
         guard text.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return text }
         // By scalars: to Swift, a quote and an accent after it are one character, which no search for a quote finds.
         let doubled = text.unicodeScalars.flatMap { $0 == "\"" ? [$0, $0] : [$0] }
         return "\"" + String(String.UnicodeScalarView(doubled)) + "\""
     }
-
-    /// What a spreadsheet may take for the beginning of a formula, also in the width of East Asian scripts; and a byte
-    /// order mark, after which one may hide.
-    private static let formulaBeginnings =
-        "=+-@|%\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}\u{FF5C}\u{FF05}\u{FEFF}".unicodeScalars
 
     /// Removes escape sequences, which a terminal would execute. Tabs and line breaks are left in the text.
     private static func withoutLiveControls(_ text: String) -> String {
