@@ -210,6 +210,19 @@ SELECT results_eq(
     $$SELECT reason, refunded_at IS NULL FROM iap.transactions WHERE transaction_id LIKE 'twice-r%'$$,
     $$VALUES ('restored', true), ('restored', true)$$, 'it is restored');
 
+-- By the id under which it was restored, the one that a customer may hold, the purchase ends that is owed by another.
+SELECT test.admit('first', product_id => 'full'),
+    test.hear(test.heard('first-r', product_id => 'full', original_transaction_id => 'first', exclusion => 'restored'));
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('first-r', 'delivered', 'sue', 'by mail', user_id => 'anne')$$),
+    'unknown_user', 'as careful with the name');
+SELECT is(test.resolve('first-r', 'delivered'), 'delivered', 'what was owed under another id');
+SELECT results_eq(
+    $$SELECT transaction_id, place FROM iap.transactions WHERE transaction_id LIKE 'first%' ORDER BY 1$$,
+    $$VALUES ('first' COLLATE "C", 'black'), ('first-r', 'excluded')$$, 'is delivered under that');
+SELECT is(test.resolve('first-r', 'refunded'), 'already_delivered', 'and owed no more');
+
 -- Nor is what Apple refunded under another id refunded beside it, also where nobody knows what it is.
 SELECT test.hear(test.heard('back-1', product_id => 'unheard.of', exclusion => 'refunded', refunded_at => now())),
     test.hear(test.heard('back-2', product_id => 'unheard.of', original_transaction_id => 'back-1'));

@@ -6103,6 +6103,7 @@ DECLARE
     t       iap.transactions;
     told    iap.cases;
     outcome text;
+    owed_as text;
     owners  text[];
     whose   text;
     id      text;
@@ -6128,6 +6129,15 @@ BEGIN
     place := iap.place_of(resolve.transaction_id, resolve.bundle_id, resolve.environment);
     t := iap.locked_with_periods(place.bundle_id, place.environment, resolve.transaction_id);
     outcome := iap.standing(t);
+    IF outcome = 'excluded' THEN
+        -- The customer may name no other id of a purchase than the one that it was restored under.
+        owed_as := iap.owed_as(t);
+        IF owed_as IS NOT NULL THEN
+            RETURN iap.resolve(
+                owed_as, resolve.how, resolve.who, resolve.note, place.bundle_id, place.environment, resolve.user_id,
+                resolve.order_id, resolve.is_unknown_user);
+        END IF;
+    END IF;
     IF outcome <> 'white' THEN
         RETURN outcome;
     END IF;
@@ -6163,7 +6173,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a subscription ends with all periods that it tells of, as far as they are still owed; a restored id stands for the id under which its purchase, or period, is owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER

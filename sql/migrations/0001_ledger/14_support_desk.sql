@@ -176,6 +176,7 @@ DECLARE
     t       iap.transactions;
     told    iap.cases;
     outcome text;
+    owed_as text;
     owners  text[];
     whose   text;
     id      text;
@@ -201,6 +202,15 @@ BEGIN
     place := iap.place_of(resolve.transaction_id, resolve.bundle_id, resolve.environment);
     t := iap.locked_with_periods(place.bundle_id, place.environment, resolve.transaction_id);
     outcome := iap.standing(t);
+    IF outcome = 'excluded' THEN
+        -- The customer may name no other id of a purchase than the one that it was restored under.
+        owed_as := iap.owed_as(t);
+        IF owed_as IS NOT NULL THEN
+            RETURN iap.resolve(
+                owed_as, resolve.how, resolve.who, resolve.note, place.bundle_id, place.environment, resolve.user_id,
+                resolve.order_id, resolve.is_unknown_user);
+        END IF;
+    END IF;
     IF outcome <> 'white' THEN
         RETURN outcome;
     END IF;
@@ -237,7 +247,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.resolve IS
     'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a '
-    'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it '
-    'changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it '
-    'was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, '
-    'where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+    'subscription ends with all periods that it tells of, as far as they are still owed; a restored id stands for the '
+    'id under which its purchase, or period, is owed. Where nothing is owed it changes nothing and says why: '
+    'already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, '
+    'where anything speaks for more than one and user_id names none; unknown_user, where nobody has ever heard of '
+    'user_id and is_unknown_user does not say that this is so.';
