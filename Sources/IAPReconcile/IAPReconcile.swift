@@ -11,6 +11,7 @@ enum IAPReconcile {
         StandardStreams.failByError()
         Memory.keepToOneHeap()
         Memory.keepOffDisks()
+        OpenFiles.takeAllowed()
         exit(await code(of: Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 

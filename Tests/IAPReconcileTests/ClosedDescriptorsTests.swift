@@ -1,3 +1,4 @@
+import AppStoreSimulator
 import Foundation
 import TestSupport
 import Testing
@@ -16,6 +17,24 @@ import Testing
             let verified = try await ChildProcess.run(
                 ProgramNight.program, ["verify", "--config", night.configuration])
             #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        }
+    }
+
+    /// Some systems let a program have fewer open files than a night has requests in flight, but take more if it asks.
+    @Test func aNightTakesTheOpenFilesThatItMayHave() async throws {
+        try await withProgramNight(latency: Latency(median: 0.05, percentile99: 0.05)) { night in
+            let ended = try await ChildProcess.run(
+                "/bin/sh", ["-c", #"ulimit -Sn 50; exec "$@""#, "sh", ProgramNight.program] + night.run)
+            #expect(ended.status == 0, "\(ended.errors)")
+        }
+    }
+
+    @Test func aNightThatMayHaveTooFewOpenFilesIsRefused() async throws {
+        try await withProgramNight(customers: 45) { night in
+            let ended = try await ChildProcess.run(
+                "/bin/sh", ["-c", #"ulimit -n 100; exec "$@""#, "sh", ProgramNight.program] + night.run)
+            #expect(ended.status == 78)
+            #expect(ended.errors.contains("need 106 open files, and the program may have 100; allow more (ulimit -n)"))
         }
     }
 

@@ -13,7 +13,7 @@ extension CommandRunner {
             settings: configuration.settings, supportDatabase: configuration.supportDatabase,
             privacyDatabase: configuration.privacyDatabase, decisionsDirectory: configuration.decisionsDirectory)
         var findings =
-            configurationFindings + (await doctor.examine())
+            configurationFindings + openFilesFindings + (await doctor.examine())
             + [ReportDirectory.examine(configuration.reportDirectory)]
             + NotificationExamination(settings: configuration.telling).findings
         if isNotifying { findings += await testFindings }
@@ -52,6 +52,12 @@ extension CommandRunner {
                 "configuration", .fine,
                 "\(invocation.configuration) is understood; apps: \(apps.joined(separator: ", "))")
         ]
+    }
+
+    private var openFilesFindings: [Doctor.Finding] {
+        OpenFiles.shortage(for: configuration.settings).map {
+            [Doctor.Finding("open files", .wrong, $0, remedy: "Allow more (ulimit -n), or lower them.")]
+        } ?? []
     }
 
     private static func json(_ findings: [Doctor.Finding]) -> String {

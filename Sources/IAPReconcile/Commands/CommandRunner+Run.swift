@@ -42,6 +42,7 @@ extension CommandRunner {
         _ options: RunOptions, _ reportDirectory: String?, _ stop: StopSignal, _ telling: RunNotifications?
     ) async throws -> (code: ExitCode, reason: String?) {
         try requireApps()
+        try requireOpenFiles()
         var writer = try reportWriter(reportDirectory)
         defer { telling?.note(writer) }
         var settings = configuration.settings
@@ -102,5 +103,10 @@ extension CommandRunner {
         throw ConfigurationError(
             file: invocation.configuration, line: nil,
             text: "no app is named; add a section such as [app com.example.game]")
+    }
+    private func requireOpenFiles() throws(ConfigurationError) {
+        guard let shortage = OpenFiles.shortage(for: configuration.settings) else { return }
+        throw ConfigurationError(
+            file: invocation.configuration, line: nil, text: "\(shortage); allow more (ulimit -n), or lower them")
     }
 }
