@@ -280,6 +280,23 @@ SELECT results_eq(
     $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'rita') WHERE transaction_id = 'revoked-2'$$,
     $$VALUES ('revoked-2', true)$$, 'one from afterwards is, the same night too');
 
+-- Nor does it matter that the night had yet to write that it was granted.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'revoked-3', 'ruth', 'infinity'));
+SELECT test.admit('revoked-3', product_id => 'full', user_id => 'ruth');
+SELECT is(test.status('revoked-3'), 'white | delivered', 'granted before anybody knew of it');
+SELECT set_config('iap.present', (now() + interval '1 hour')::text, true);
+SELECT test.run_as('iap_app', format('SELECT iap.revoke_entitlement(%L, %L)', 'com.example.a', 'revoked-3'));
+SELECT results_eq(
+    $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'ruth')$$, $$VALUES ('revoked-3', false)$$,
+    'it is taken back, and certain of nobody');
+SELECT test.record(ARRAY[test.heard(
+    'revoked-3', product_id => 'full', source => 'server_api', verified_at => now() + interval '2 hours')]);
+SELECT results_eq(
+    $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'ruth')$$, $$VALUES ('revoked-3', true)$$,
+    'until Apple was asked');
+SELECT set_config('iap.present', '', true);
+
 -- A tester's purchase of the same id says nothing of what was paid.
 SELECT test.admit('190', environment => 'Sandbox', user_id => 'tess');
 SELECT is(test.claim('190', 'tess'), 'delivered', 'a tester gets theirs');

@@ -15,6 +15,11 @@ BEGIN
             SELECT FROM moves
             WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
                 AND moves.environment = t.environment AND kind = 'revoked' AND moved_at > t.verified_at)
+        -- Of what was granted, and had yet to leave white, no move tells that.
+        OR EXISTS (
+            SELECT FROM entitlements AS e
+            WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
+                AND e.revoked_at > t.verified_at)
     THEN
         RETURN NULL;
     END IF;
