@@ -89,6 +89,15 @@ SELECT is(test.status(NULL, 'order-2'), 'white | paid, being delivered', 'which 
 SELECT is(test.claim('130', 'erin', 'order-2'), 'delivered', 'it is claimed for the order');
 SELECT is(test.status(NULL, 'order-2'), 'black | delivered', 'which is delivered');
 
+-- Uploaded again with its order, and admitted again by that.
+SELECT test.admit('135', user_id => 'olga', receipt_id => test.submit('retried', 'olga', '135'));
+SELECT results_eq($$SELECT test.owed('olga')$$, $$VALUES ('135 {} t')$$, 'uploaded without its order');
+SELECT is(
+    test.admit('135', user_id => 'olga', receipt_id => test.submit('retried', 'olga', '135', 'order-13')),
+    'already_white', 'and with it');
+SELECT results_eq($$SELECT test.owed('olga')$$, $$VALUES ('135 {order-13} t')$$, 'it is offered for that');
+SELECT is(test.status(NULL, 'order-13'), 'white | paid, being delivered', 'which is paid');
+
 -- Two who may have paid; a case looks at more than a claim does.
 SELECT test.admit('140', user_id => 'ann');
 SELECT test.hear(test.heard('140', app_account_token => '62496054-a220-5c31-b232-92450941abac'));

@@ -40,11 +40,12 @@ BEGIN
     ) AS seen
     ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
     SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id),
+        order_id = coalesce(known.order_id, EXCLUDED.order_id),
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.sightings) THEN audit.seal(ROW(
             known.transaction_id, known.bundle_id, known.environment, known.bucket, known.receipt_id,
-            coalesce(known.user_id, EXCLUDED.user_id), known.order_id, true, known.in_receipt, known.uploaded_at,
-            known.first_run_id, NULL)::iap.sightings)
+            coalesce(known.user_id, EXCLUDED.user_id), coalesce(known.order_id, EXCLUDED.order_id), true,
+            known.in_receipt, known.uploaded_at, known.first_run_id, NULL)::iap.sightings)
             ELSE known.seal END;
 END
 $$;
