@@ -6710,7 +6710,8 @@ DECLARE
     whose  text     := nullif(submit_receipt.user_id, '');
     bought text     := nullif(submit_receipt.transaction_id, '');
     wanted text     := nullif(submit_receipt.order_id, '');
-    told   jsonb    := iap.bounded(submit_receipt.device);
+    -- Many drivers say NULL so.
+    told   jsonb    := nullif(iap.bounded(submit_receipt.device), 'null');
     digest bytea    := sha256(convert_to(body, 'UTF8'));
     slice  smallint := get_byte(digest, 0) & 63;
     fresh  bigint   := nextval('iap.receipt_number') * 64 + slice;

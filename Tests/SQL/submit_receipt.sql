@@ -39,6 +39,10 @@ SELECT test.submit('bare', 'ann', '4', 'order-3', '{"model": "iPad6,11"}');
 SELECT results_eq(
     $$SELECT transaction_id, order_id, device ->> 'model' FROM iap.receipts WHERE payload = 'bare'$$,
     $$VALUES ('3', 'order-3', 'iPhone9,1')$$, 'an upload adds what was not known');
+SELECT test.submit('of no device', device => 'null'), test.submit('of no device', device => '{"model": "iPhone9,1"}');
+SELECT is(
+    (SELECT device ->> 'model' FROM iap.receipts WHERE payload = 'of no device'), 'iPhone9,1',
+    'nor is a device known that is null in JSON');
 UPDATE iap.receipts
 SET state = 'unusable', next_attempt_at = NULL, last_attempt_at = now(), error_code = 'malformed', error_text = 'x'
 WHERE payload = 'bare';
