@@ -98,6 +98,23 @@ SELECT is(
 SELECT results_eq($$SELECT test.owed('olga')$$, $$VALUES ('135 {order-13} t')$$, 'it is offered for that');
 SELECT is(test.status(NULL, 'order-13'), 'white | paid, being delivered', 'which is paid');
 
+-- Matched by the night, and delivered by who names no order.
+SELECT test.ordered(id, 'otto', opened => now() - interval '3 days')
+FROM unnest(ARRAY['order-14', 'order-15', 'order-16']) AS id;
+SELECT test.admit(id, user_id => 'otto'), test.open_case(id, '{otto}') FROM unnest(ARRAY['136', '137']) AS id;
+UPDATE iap.cases SET order_ids = '{order-14,order-15}' WHERE transaction_id = '136';
+UPDATE iap.cases SET order_ids = '{order-16}' WHERE transaction_id = '137';
+SELECT is(test.status(NULL, 'order-14'), 'white | open | paid, being delivered', 'an order that the night matched');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '136', 'otto', 'infinity')$$);
+SELECT is(test.status(NULL, 'order-14'), 'black | closed | delivered', 'is delivered by a grant');
+SELECT is(test.status(NULL, 'order-15'), 'not paid', 'which the less likely one is not');
+SELECT test.run_as('iap_support', $$SELECT iap.resolve('137', 'delivered', 'sue', 'by hand', user_id => 'otto')$$);
+SELECT is(test.status(NULL, 'order-16'), 'black | closed | delivered', 'or by the desk');
+SELECT is(
+    test.admit('138', user_id => 'otto', receipt_id => test.submit('of its own', 'otto', '138', 'order-16')), 'white',
+    'what is uploaded with an order');
+SELECT is(test.status(NULL, 'order-16'), 'white | paid, being delivered', 'goes before what was matched with it');
+
 -- Two who may have paid; a case looks at more than a claim does.
 SELECT test.admit('140', user_id => 'ann');
 SELECT test.hear(test.heard('140', app_account_token => '62496054-a220-5c31-b232-92450941abac'));

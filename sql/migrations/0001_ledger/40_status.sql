@@ -2,8 +2,7 @@
 
 CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
 LANGUAGE sql STABLE AS $$
-    SELECT t.*
-    FROM (
+    WITH named AS (
         SELECT d.transaction_id, d.environment
         FROM iap.transactions AS d
         WHERE d.order_id = $2 AND d.bundle_id = $1
@@ -21,6 +20,28 @@ LANGUAGE sql STABLE AS $$
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c
         WHERE c.order_ids @> ARRAY[$2] AND c.state = 'open' AND c.bundle_id = $1
+    )
+    SELECT t.*
+    FROM (
+        SELECT * FROM named
+        UNION ALL
+        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered.
+        SELECT d.transaction_id, d.environment
+        FROM iap.orders AS o
+        CROSS JOIN LATERAL (
+            SELECT had.transaction_id, had.environment
+            FROM iap.transactions AS had
+            WHERE had.user_id = o.user_id AND had.bundle_id = $1 AND had.place = 'black' AND had.order_id IS NULL
+            OFFSET 0
+        ) AS d
+        CROSS JOIN LATERAL (
+            SELECT
+            FROM iap.cases AS c
+            WHERE c.transaction_id = d.transaction_id AND c.bundle_id = $1 AND c.environment = d.environment
+                AND c.order_ids[1] = $2
+            OFFSET 0
+        ) AS matched
+        WHERE o.order_id = $2 AND o.bundle_id = $1 AND NOT EXISTS (SELECT FROM named)
     ) AS candidate
     CROSS JOIN LATERAL (
         SELECT * FROM iap.transactions AS found
@@ -31,7 +52,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION iap.transactions_of_order IS
     'The purchases that were delivered for an order of the app''s own, uploaded with it, or matched with it by the '
-    'night.';
+    'night; where there are none, what its user was delivered for no order after it was matched with this one.';
 
 CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
