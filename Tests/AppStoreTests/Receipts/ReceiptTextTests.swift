@@ -131,6 +131,12 @@ import Testing
         #expect(throws: error) { try form(text) }
     }
 
+    @Test func looksForTheKeysOfAListOnlyWhereTheyBegin() throws {
+        func list(after quotes: Int) -> String { "{" + String(repeating: "\"", count: quotes) + "signature\"" }
+        #expect(try form(list(after: 1000)) == .transactionReceipt(Array(list(after: 1000).utf8)))
+        #expect(throws: ReceiptError.unknownForm) { try form(list(after: 5000)) }
+    }
+
     @Test func doesNotUnwrapForEver() throws {
         var text = Self.base64
         for _ in 0..<20 { text = #"{"Payload":\#(String(decoding: try JSONEncoder().encode(text), as: UTF8.self))}"# }

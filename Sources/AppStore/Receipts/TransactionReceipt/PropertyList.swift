@@ -35,9 +35,13 @@ struct PropertyList {
         }
     }
 
-    /// Whether the text may be such a receipt, complete or not: it names one of its two keys.
+    /// Before one of its two keys a receipt has three short entries at most. To look for them in all of the largest
+    /// upload that is accepted could take many seconds.
+    private static let beginning = 4096
+
+    /// Whether the text may be such a receipt, complete or not: its beginning names one of its two keys.
     static func mayBegin(_ text: [UInt8]) -> Bool {
-        let text = String(decoding: text, as: UTF8.self)
+        let text = String(decoding: text.prefix(beginning), as: UTF8.self)
         return text.contains("\"purchase-info\"") || text.contains("\"signature\"")
     }
 }
