@@ -125,6 +125,13 @@ import Testing
         #expect(throws: error) { try TransactionReceiptVerifier().check(Array(text.utf8)) }
     }
 
+    @Test("A list of more entries than any receipt has is none", arguments: [(1000, true), (1001, false)])
+    func holdsSoManyEntries(count: Int, isList: Bool) {
+        let text = "{" + (0..<count).map { "k\($0)=v;" }.joined() + "}"
+        let list = try? PropertyList(Array(text.utf8))
+        #expect(list?.entries.count == (isList ? count : nil))
+    }
+
     /// Its signer was certified by the iTunes Store's authority, which is compiled in and ends in Apple's root.
     @Test(.enabled(if: Fixtures.isPresent, "\(Fixtures.reason)")) func aReceiptOfApplesIsValid() throws {
         let checked = try TransactionReceiptVerifier().check(try ReceiptFixtures.transactionReceipt())

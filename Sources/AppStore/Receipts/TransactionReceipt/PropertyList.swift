@@ -9,10 +9,14 @@ struct PropertyList {
         let position: Int
     }
 
+    /// More than any real list has: a receipt's have thirty at most. One of the largest accepted size could hold two
+    /// million, which would take hundreds of megabytes to remember.
+    static let most = 1000
+
     let entries: [String: Entry]
 
-    /// - Throws: `payloadMalformed` with the first byte that breaks the format, also for a repeated key; `truncated` if
-    ///   the list ends too early.
+    /// - Throws: `payloadMalformed` with the first byte that breaks the format, also for a repeated key and for more
+    ///   entries than `most`; `truncated` if the list ends too early.
     init(_ bytes: [UInt8]) throws(ReceiptError) {
         var parser = Parser(bytes: bytes)
         entries = try parser.dictionary()
@@ -59,9 +63,9 @@ private struct Parser {
         try expect(UInt8(ascii: "{"))
         while try peek() != UInt8(ascii: "}") {
             let start = position
-            guard let key = String(validating: try string(), as: UTF8.self), entries[key] == nil else {
-                throw .payloadMalformed(position: start)
-            }
+            guard entries.count < PropertyList.most, let key = String(validating: try string(), as: UTF8.self),
+                entries[key] == nil
+            else { throw .payloadMalformed(position: start) }
             try expect(UInt8(ascii: "="))
             let value = try string()
             try expect(UInt8(ascii: ";"))
