@@ -83,6 +83,40 @@ import Testing
         #expect(try checked.contents.get().bundleID == "com.example.app")
     }
 
+    /// Nothing covers the certificates either.
+    @Test("A container that holds ever more certificates is not read", arguments: [(60, true), (64, false)])
+    func holdsCertificates(more: Int, isRead: Bool) async throws {
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        let receipt = try Self.holding(more, in: try await SharedAuthority.receipt())
+        let checked = try? verifier.check(receipt)
+        #expect(checked?.signature == (isRead ? SignatureStatus.valid : nil))
+    }
+
+    /// The receipt with its first certificate so many more times.
+    private static func holding(_ more: Int, in receipt: [UInt8]) throws -> [UInt8] {
+        var reader = BERReader(receipt)
+        var information = reader.inside(try reader.next())
+        let type = try information.next()
+        let holder = try information.next()
+        var content = information.inside(holder)
+        var signedData = content.inside(try content.next())
+        let version = try signedData.next()
+        _ = try signedData.next()
+        _ = try signedData.next()
+        let certificates = try signedData.next(0xA0)
+        var list = signedData.inside(certificates)
+        let one = try list.next()
+        let first = Array(receipt[one.start..<one.content.upperBound])
+        let element = ReceiptPayloadWriter.element
+        let data =
+            Array(receipt[version.start..<certificates.start])
+            + element(0xA0, Array(receipt[certificates.content]) + (0..<more).flatMap { _ in first })
+            + Array(signedData.rest)
+        return element(
+            BERTag.sequence,
+            Array(receipt[type.start..<holder.start]) + element(0xA0, element(BERTag.sequence, data)))
+    }
+
     /// The receipt with so many more names of SHA-1 among its digest algorithms.
     private static func naming(_ more: Int, in receipt: [UInt8]) throws -> [UInt8] {
         let sha1: [UInt8] = [0x30, 0x07, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A]

@@ -13,14 +13,24 @@ struct SignedContainer: ~Copyable {
     /// More algorithms than any real container names: Apple's name one. For each, OpenSSL adds a digest to a chain,
     /// which it builds in quadratic time and reads recursively, so some ten thousand would end the program.
     static let digestLimit = 8
+    /// More certificates than any real container holds: Apple's hold three. OpenSSL reads the key of each, so those of
+    /// one upload could take ten seconds.
+    static let certificateLimit = 64
+    /// How many octets OpenSSL may read although nobody knows how many certificates are among them.
+    private static let unknownLimit = 1 << 20
+    private static let certificatesTag: UInt8 = 0xA0
 
     private let handle: OpaquePointer
     /// `false` also if they can't be read.
     private let namesFewDigests: Bool
 
-    /// - Throws: `notPKCS7` or `truncated`. What follows the container is ignored.
+    /// - Throws: `notPKCS7`, `truncated`, or `notApples` for more certificates than Apple's hold. What follows the
+    ///   container is ignored.
     init(_ bytes: [UInt8]) throws(ReceiptError) {
         let container = try Self.container(bytes)
+        guard (try? Self.holdsFewCertificates(bytes)) ?? (container.count <= Self.unknownLimit) else {
+            throw .notApples("the container may hold more than \(Self.certificateLimit) certificates")
+        }
         let handle = container.withUnsafeBufferPointer { buffer in
             var position = buffer.baseAddress
             return d2i_CMS_ContentInfo(nil, &position, buffer.count)
@@ -98,15 +108,32 @@ struct SignedContainer: ~Copyable {
 
     /// Whether there are few digest algorithms, whose set follows the version of the signed data (RFC 5652, 5.1).
     private static func namesFewDigests(_ bytes: [UInt8]) throws(BERError) -> Bool {
+        var parts = try signedData(bytes)
+        _ = try parts.next(BERTag.integer)
+        var algorithms = parts.inside(try parts.next(BERTag.set))
+        for _ in 0..<digestLimit where !algorithms.isAtEnd { _ = try algorithms.next() }
+        return algorithms.isAtEnd
+    }
+
+    /// Whether there are few certificates, which follow the content.
+    private static func holdsFewCertificates(_ bytes: [UInt8]) throws(BERError) -> Bool {
+        var parts = try signedData(bytes)
+        _ = try parts.next(BERTag.integer)
+        _ = try parts.next(BERTag.set)
+        _ = try parts.next(BERTag.sequence)
+        guard parts.nextTag == certificatesTag else { return true }
+        var certificates = parts.inside(try parts.next())
+        for _ in 0..<certificateLimit where !certificates.isAtEnd { _ = try certificates.next() }
+        return certificates.isAtEnd
+    }
+
+    /// A reader of the signed data, at its version.
+    private static func signedData(_ bytes: [UInt8]) throws(BERError) -> BERReader {
         var reader = BERReader(bytes)
         var information = reader.inside(try reader.next(BERTag.sequence))
         _ = try information.next()
         var content = information.inside(try information.next())
-        var signedData = content.inside(try content.next(BERTag.sequence))
-        _ = try signedData.next(BERTag.integer)
-        var algorithms = signedData.inside(try signedData.next(BERTag.set))
-        for _ in 0..<digestLimit where !algorithms.isAtEnd { _ = try algorithms.next() }
-        return algorithms.isAtEnd
+        return content.inside(try content.next(BERTag.sequence))
     }
 
     /// Whether the bytes begin like PKCS#7 with signed data: a sequence that begins with that object identifier.
