@@ -65,6 +65,7 @@ struct BatchSource {
             isTroubled = first.isTroubled
             let candidates = due.map(\.bucket)
             let owned = night.isDryRun ? Set(candidates) : try await session.tryLock(buckets: candidates)
+            night.own(owned)
             for candidate in candidates where !owned.contains(candidate) { night.leave(bucket: candidate) }
             buckets = candidates.filter(owned.contains)
             end = Data()

@@ -25,6 +25,8 @@ final class Night: Sendable {
         var receipts = ReceiptCounts()
         /// What other sessions' locks kept from being taken, in this pass over the buckets.
         var leftOut = LeftOut()
+        /// The buckets that workers of this run came to own, in this pass.
+        var owned: Set<Int> = []
         var troubles = Troubles()
         var waiting = Waiting()
         /// What no worker of this run has taken yet: the last first.
@@ -69,6 +71,7 @@ final class Night: Sendable {
         state.withLock { state in
             state.due = due.reversed()
             state.leftOut = LeftOut()
+            state.owned = []
         }
     }
 
@@ -158,13 +161,25 @@ final class Night: Sendable {
         }
     }
 
+    /// Remembers the buckets that a worker of this run came to own.
+    func own(_ buckets: Set<Int>) {
+        state.withLock { $0.owned.formUnion(buckets) }
+    }
+
     /// Leaves a bucket that another session owns.
     func leave(bucket: Int) {
         _ = state.withLock { $0.leftOut.buckets.insert(bucket) }
     }
 
-    /// What other sessions' locks kept from being taken to the end.
-    var leftOut: LeftOut { state.withLock { $0.leftOut } }
+    /// What other sessions' locks kept from being taken to the end. A bucket has two turns, and the other may have been
+    /// in the hands of a worker of this run just then: that is nobody's lock but this run's.
+    var leftOut: LeftOut {
+        state.withLock { state in
+            var leftOut = state.leftOut
+            leftOut.buckets.subtract(state.owned)
+            return leftOut
+        }
+    }
 
     /// Why nothing of some app could be verified.
     var unverifiable: String? { state.withLock { $0.troubles.unverifiable } }
