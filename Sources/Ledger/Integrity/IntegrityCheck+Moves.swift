@@ -71,6 +71,7 @@ extension IntegrityCheck {
                 AND claims.user_id = black.user_id AND claims.outcome = 'delivered')
         """
 
+    /// What a family shares keeps nobody from what they paid for: see `iap.take_originals`.
     static let deliveriesWithoutOriginal: SQL = """
         SELECT transaction_id AS example
         FROM transactions AS black
@@ -80,7 +81,7 @@ extension IntegrityCheck {
             UNION ALL
             SELECT black.web_order_line_item_id WHERE black.web_order_line_item_id IS NOT NULL
         ) AS once
-        WHERE black.place = 'black' AND NOT EXISTS (
+        WHERE black.place = 'black' AND NOT black.is_family_shared AND NOT EXISTS (
             SELECT FROM delivered_originals AS taken
             WHERE taken.original_transaction_id = black.original_transaction_id
                 AND taken.bundle_id = black.bundle_id AND taken.environment = black.environment

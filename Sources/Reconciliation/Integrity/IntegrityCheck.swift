@@ -8,8 +8,8 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case deliveredClaims = "delivered_claims"
     /// Every delivery by a claim has its claim.
     case claimsOfDeliveries = "claims_of_deliveries"
-    /// Every delivered non-consumable, or period of a subscription, is kept from being delivered again, and what is not
-    /// delivered is not.
+    /// Every delivered non-consumable, or period of a subscription, is kept from being delivered again, unless a family
+    /// shares it, and what is not delivered is not.
     case deliveredOriginals = "delivered_originals"
     /// Every open case is of a transaction that is owed.
     case openCases = "open_cases"

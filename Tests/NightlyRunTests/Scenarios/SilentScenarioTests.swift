@@ -354,6 +354,22 @@ import Verification
         }
     }
 
+    /// The app's server delivered it before Apple told who had paid.
+    @Test func s26WhatWasDeliveredAndIsSharedHolds() async throws {
+        try await withPlay { play in
+            let shared = play.buy("1000000000002603", "noads") {
+                $0.productType = .nonConsumable
+                $0.isFamilyShared = true
+            }
+            try await play.admit(shared)
+            #expect(try await play.claim(shared) == "delivered")
+            try await play.upload(play.receipt([shared]), for: shared)
+            _ = try await play.night()
+            #expect(try await play.count("iap.transactions WHERE place = 'black' AND is_family_shared") == 1)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     @Test func s27AClaimAfterSupportDeliveredIsRefused() async throws {
         try await withPlay { play in
             let lost = play.buy("1000000000002701")
