@@ -30,7 +30,7 @@ private enum Edit: String, CaseIterable {
     case receiptPutOff, receiptPutOffForEver, receiptTriedLater
     case caseOpened, receiptSettled, receiptRemoved
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
-    case booked, bookedBeyondReckoning, bookedLater, bookedTwice, closedLater, refundedShare
+    case booked, bookedBeyondReckoning, bookedLater, bookedTwice, closedLater, closedByNoBooks, refundedShare
     case event, eventRemoved, lastEvent, eventSlippedIn, link, lastLinksRemoved
 
     var sql: SQL {
@@ -142,6 +142,13 @@ private enum Edit: String, CaseIterable {
             CROSS JOIN generate_series(0, 1) AS number
             """
         case .closedLater: "UPDATE iap.runs SET closed_through = closed_through + 1"
+        case .closedByNoBooks:
+            """
+            INSERT INTO iap.runs (
+                as_of, started_at, finished_at, host, process_id, program_version, state, exit_code, reason,
+                closed_through)
+            VALUES (now(), now(), now(), 'h', 1, '1', 'failed', 70, 'it failed', current_date + 1000)
+            """
         // As the tables' owner would who knows all the functions, and changes the journal with it.
         case .refundedShare:
             """
@@ -219,7 +226,8 @@ private enum Edit: String, CaseIterable {
         case .move: .moveSeals
         case .moveRemoved, .lastMoveRemoved: .latestMoves
         case .lastMoveAmount: .moveSeals
-        case .booked, .bookedBeyondReckoning, .bookedLater, .bookedTwice, .closedLater: .journal
+        case .booked, .bookedBeyondReckoning, .bookedLater, .bookedTwice, .closedLater, .closedByNoBooks:
+            .journal
         case .refundedShare: .chain
         case .event, .lastEvent: .eventSeals
         case .eventRemoved, .eventSlippedIn, .link, .lastLinksRemoved: .chain

@@ -78,6 +78,11 @@ extension IntegrityCheck {
         SELECT 'run ' || run_id AS example
         FROM closings
         WHERE closed_through IS DISTINCT FROM greatest(closed_before, (as_of AT TIME ZONE 'UTC')::date - 1)
+        UNION ALL
+        -- Of a run that closed no books.
+        SELECT 'run ' || run_id
+        FROM runs
+        WHERE closed_through IS NOT NULL AND run_id NOT IN (SELECT run_id FROM audit.links)
         """
 
     static let whiteUnlikeBooks: SQL = """
