@@ -269,6 +269,26 @@ SELECT set_eq(
     $$SELECT transaction_id FROM finance.purchases WHERE product_id = 'pass' AND transaction_id > 'q' AND is_sold$$,
     ARRAY['q1', 's2'], 'each period once');
 
+-- Nor where both were delivered, before anybody knew that they are one: by a grant, and by hand.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'tier', 'auto_renewable', 'Tier');
+CREATE FUNCTION test.hear_tier(id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        id, product_id => 'tier', product_type => 'auto_renewable', original_transaction_id => 'w1',
+        purchased_at => '2026-09-14 12:00+00', web_order_line_item_id => 'line-5', storefront => 'USA'))
+$$;
+SELECT test.hear_tier('w2');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'w1', 'ann', '2027-09-14')$$);
+SELECT test.admit('w1', product_id => 'tier'), test.resolve('w1', 'delivered');
+SELECT test.hear_tier('w1');
+SELECT test.sold(test.report('2026-09-14'), 1, product_id => 'tier');
+SELECT set_eq(
+    $$SELECT transaction_id, place, is_sold FROM finance.purchases WHERE product_id = 'tier'$$,
+    $$VALUES ('w1' COLLATE "C", 'black', false), ('w2', 'black', true)$$, 'that one counts which has the period');
+SELECT is_empty(
+    $$SELECT FROM finance.statement_differences('2026-09-14', '2026-09-14') WHERE product_id = 'tier'
+    AND difference LIKE '%sold%'$$, 'so that no more is seen than Apple sold');
+
 -- A refund of which Apple tells under several ids was one, whichever of them finance books.
 CREATE FUNCTION test.refunds_of(original text) RETURNS SETOF text
 LANGUAGE sql AS $$

@@ -8699,6 +8699,16 @@ COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
 
 COMMENT ON COLUMN finance.proceeds.amount IS 'The developer''s part of all the units, negative for refunds; NULL where the report does not say.';
 
+CREATE TABLE iap.delivered_originals (
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    web_order_line_item_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
+);
+
+COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which transaction id. Of a non-consumable also that id itself, which another may name as its original.';
+
 CREATE VIEW iap.purchases AS
  WITH told AS NOT MATERIALIZED (
          SELECT t.transaction_id,
@@ -8829,7 +8839,9 @@ CREATE VIEW iap.purchases AS
               WHERE (iap.is_of_original(kin.transaction_id, kin.original_transaction_id, told.original_transaction_id) AND (kin.bundle_id = told.bundle_id) AND (kin.environment = told.environment) AND ((kin.transaction_id = told.original_transaction_id) OR (kin.transaction_id < told.transaction_id))))))))
             ELSE ((told.reason IS DISTINCT FROM 'restored'::text) AND ((told.place <> 'excluded'::text) OR (told.web_order_line_item_id IS NULL) OR (NOT (EXISTS ( SELECT
                FROM iap.transactions kin
-              WHERE (iap.is_of_original(kin.transaction_id, kin.original_transaction_id, told.original_transaction_id) AND (kin.web_order_line_item_id = told.web_order_line_item_id) AND (kin.bundle_id = told.bundle_id) AND (kin.environment = told.environment) AND (kin.transaction_id <> told.transaction_id) AND (NOT kin.is_family_shared) AND ((kin.place <> 'excluded'::text) OR ((kin.reason <> ALL (ARRAY['restored'::text, 'sandbox'::text, 'foreign_bundle'::text, 'invalid_quantity'::text])) AND (kin.transaction_id < told.transaction_id)))))))))
+              WHERE (iap.is_of_original(kin.transaction_id, kin.original_transaction_id, told.original_transaction_id) AND (kin.web_order_line_item_id = told.web_order_line_item_id) AND (kin.bundle_id = told.bundle_id) AND (kin.environment = told.environment) AND (kin.transaction_id <> told.transaction_id) AND (NOT kin.is_family_shared) AND ((kin.place <> 'excluded'::text) OR ((kin.reason <> ALL (ARRAY['restored'::text, 'sandbox'::text, 'foreign_bundle'::text, 'invalid_quantity'::text])) AND (kin.transaction_id < told.transaction_id)))))))) AND ((told.place <> 'black'::text) OR (told.web_order_line_item_id IS NULL) OR (NOT (EXISTS ( SELECT
+               FROM iap.delivered_originals taken
+              WHERE ((taken.original_transaction_id = told.original_transaction_id) AND (taken.bundle_id = told.bundle_id) AND (taken.environment = told.environment) AND (taken.web_order_line_item_id = told.web_order_line_item_id) AND (taken.transaction_id <> told.transaction_id)))))))
         END) AS is_sold,
     (counted.is_of_app AND (told.refunded_at IS NOT NULL) AND (told.refund_run_id IS NOT NULL) AND ((told.place = 'black'::text) OR (told.reason = 'refunded'::text) OR (NOT (EXISTS ( SELECT
            FROM iap.transactions kin
@@ -9784,16 +9796,6 @@ COMMENT ON COLUMN iap.customers.expires_at IS 'When a subscription of theirs exp
 COMMENT ON COLUMN iap.customers.revision IS 'Up to where the customer''s history is known: Apple is asked for what changed behind it.';
 
 COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.';
-
-CREATE TABLE iap.delivered_originals (
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    web_order_line_item_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
-);
-
-COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which transaction id. Of a non-consumable also that id itself, which another may name as its original.';
 
 CREATE VIEW iap.excluded AS
  SELECT transactions.transaction_id,

@@ -103,6 +103,15 @@ SELECT
                                 OR (
                                     kin.reason NOT IN ('restored', 'sandbox', 'foreign_bundle', 'invalid_quantity')
                                     AND kin.transaction_id < told.transaction_id))))
+                -- Of one that was delivered under several, as by hand and by a grant, the one that has the period.
+                AND (
+                    place <> 'black' OR web_order_line_item_id IS NULL
+                    OR NOT EXISTS (
+                        SELECT FROM iap.delivered_originals AS taken
+                        WHERE taken.original_transaction_id = told.original_transaction_id
+                            AND taken.bundle_id = told.bundle_id AND taken.environment = told.environment
+                            AND taken.web_order_line_item_id = told.web_order_line_item_id
+                            AND taken.transaction_id <> told.transaction_id))
         END AS is_sold,
     -- Of what the support desk alone says, Apple's report never tells.
     is_of_app AND refunded_at IS NOT NULL AND refund_run_id IS NOT NULL
