@@ -28,6 +28,10 @@ CREATE FUNCTION test.places() RETURNS SETOF text
 LANGUAGE sql AS $$
     SELECT transaction_id || ' ' || place FROM iap.transactions ORDER BY 1
 $$;
+CREATE FUNCTION test.open_of(original text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT string_agg(transaction_id, ' ' ORDER BY transaction_id) FROM iap.white WHERE original_transaction_id = $1
+$$;
 SELECT test.period('s1', -60, -30), test.period('s2', -30, 0), test.period('s3', 0, 30);
 
 -- Granting.
@@ -100,6 +104,28 @@ UPDATE iap.cases SET periods = '{l3}' WHERE transaction_id = 'l3';
 SELECT test.entitle(0, 'l3');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'l3'), 'white', 'and to the moment of its end');
 DELETE FROM iap.transactions WHERE transaction_id = 'l3';
+-- Nor does it end with the case that tells of it, where only the oldest period left white.
+SELECT test.period('later1', -90, -60, 'later1'), test.period('later2', -60, -30, 'later1'),
+    test.period('later3', -30, 30, 'later1');
+SELECT test.open_case('later1', '{ann}');
+UPDATE iap.cases SET periods = '{later1,later2}' WHERE transaction_id = 'later1';
+SELECT test.entitle(30, 'later1');
+SELECT is(test.open_of('later1'), 'later1 later2', 'two months are over and owed');
+SELECT is(test.exclude('later1', 'refunded'), 'refunded', 'the first is refunded');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'the other stays');
+SELECT is(test.entitle(60, 'later1'), 60.0, 'when it is granted on');
+SELECT is(test.open_of('later1'), 'later2', 'as well');
+SELECT test.open_case('later2', '{ann}');
+UPDATE iap.cases SET periods = '{later2}' WHERE transaction_id = 'later2';
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+VALUES (
+    'later2', 'com.example.a', 'Production', 'ann', 1, now(), 'iap-reconcile', 1, now(),
+    now() + interval '10 minutes');
+SELECT is(test.entitle(90, 'later1'), 90.0, 'until its own redelivery');
+SELECT is(test.open_of('later1'), NULL, 'delivers it');
+DELETE FROM iap.redeliveries WHERE transaction_id = 'later2';
+DELETE FROM iap.entitlements WHERE original_transaction_id = 'later1';
 
 -- An upgrade that the server never heard of is not delivered by what was granted for the product before.
 CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
@@ -108,10 +134,6 @@ LANGUAGE sql AS $$
     SET granted_at = now() - days * interval '1 day', first_granted_at = now() - days * interval '1 day'
     WHERE original_transaction_id = $1;
     UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
-$$;
-CREATE FUNCTION test.open_of(original text) RETURNS text
-LANGUAGE sql AS $$
-    SELECT string_agg(transaction_id, ' ' ORDER BY transaction_id) FROM iap.white WHERE original_transaction_id = $1
 $$;
 SELECT test.period('y1', -40, 335, 'y1', 'basic.year'), test.entitle(335, 'y1'), test.said_days_ago('y1', 40);
 SELECT test.period('y2', -10, 20, 'y1', 'premium.month'), test.period('y3', 20, 50, 'y1', 'premium.month');

@@ -83,7 +83,7 @@ CREATE INDEX cases_open ON iap.cases (likelihood, opened_at) WHERE state = 'open
 CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate = off) WHERE state = 'open';
 CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate = off) WHERE state = 'open';
 CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate = off)
-    WHERE state = 'open' AND periods <> '{}';
+    WHERE periods <> '{}';
 
 CREATE TABLE iap.runs (
     run_id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -102,17 +102,29 @@ BEGIN
             AND later.bundle_id = t.bundle_id AND later.environment = t.environment
             AND later.purchased_at > t.purchased_at AND NOT iap.is_same_period(t, ROW(later.*)::iap.transactions);
     END IF;
-    RETURN coalesce(ended <= granted_at, false) AND EXISTS (
-        SELECT FROM cases
-        WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
-            AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
-            -- What the app's server has taken to deliver late it grants late: after it took it, and before it gave up.
-            AND NOT EXISTS (
-                SELECT FROM redeliveries AS ordered
-                WHERE ordered.transaction_id = cases.transaction_id AND ordered.bundle_id = cases.bundle_id
-                    AND ordered.environment = cases.environment AND ordered.ended_at IS NULL
-                    AND ordered.taken_at <= is_late_case.granted_at
-                    AND NOT iap.is_given_up(ROW(ordered.*)::iap.redeliveries)));
+    RETURN coalesce(ended <= granted_at, false)
+        AND EXISTS (
+            SELECT FROM cases
+            WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
+                AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
+                -- Where the oldest period was claimed or refunded, its case is closed until a sweep opens one of the
+                -- next. What a grant closed it delivered late, and what a sweep withdrew is still white.
+                AND (
+                    cases.state = 'open'
+                    OR (
+                        cases.closed_by <> 'entitlement'
+                        AND NOT EXISTS (
+                            SELECT FROM transactions AS oldest
+                            WHERE oldest.transaction_id = cases.transaction_id AND oldest.bundle_id = cases.bundle_id
+                                AND oldest.environment = cases.environment AND oldest.place = 'white'))))
+        -- What the app's server has taken to deliver late it grants late: after it took it, and before it gave up.
+        AND NOT EXISTS (
+            SELECT FROM cases
+            JOIN redeliveries AS ordered USING (transaction_id, bundle_id, environment)
+            WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
+                AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
+                AND ordered.ended_at IS NULL AND ordered.taken_at <= is_late_case.granted_at
+                AND NOT iap.is_given_up(ROW(ordered.*)::iap.redeliveries));
 END
 $$;
 COMMENT ON FUNCTION iap.is_late_case IS
