@@ -127,6 +127,21 @@ UPDATE iap.cases SET likelihood = 'high' WHERE transaction_id = '101';
 SELECT is(test.order_all(), '0', 'no night orders it again');
 SELECT is(test.redeliver('101'), 'redelivery', 'a person does');
 SELECT results_eq('SELECT test.taken()', $$VALUES ('101 ann 1')$$, 'and it begins anew');
+-- Ordered for whoever it seemed to be, and then known to be another's: who orders it since orders it for them.
+SELECT test.record(
+    ARRAY[test.heard('109', app_account_token => '0a000000-0000-4000-8000-000000000109')],
+    ARRAY[test.seen(109, 'bob')]);
+SELECT is(test.redeliver('109'), 'redelivery', 'who uploads it is sure, while nobody else is known');
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.a', 'ann', '0a000000-0000-4000-8000-000000000109')$$);
+SELECT is(test.redeliver('109', 'tom'), 'redelivery', 'it is ordered for whose token it bears');
+SELECT results_eq('SELECT test.taken()', $$VALUES ('109 ann 1')$$, 'and taken for them');
+SELECT is(
+    (SELECT count(*) FROM iap.events WHERE transaction_id = '109' AND kind = 'redelivery_ordered'), 2::bigint,
+    'the trail tells of both');
+SELECT is(test.redeliver('109'), 'redelivery', 'what is under way for them');
+SELECT is((SELECT tries FROM iap.redeliveries WHERE transaction_id = '109'), 1, 'goes on');
+DELETE FROM iap.redeliveries WHERE transaction_id = '109';
 
 -- A refund meanwhile ends it; and when Apple takes that back, the night may order it again.
 SELECT test.exclude('101', 'refunded');

@@ -249,7 +249,9 @@ BEGIN
     SET user_id = EXCLUDED.user_id, run_id = NULL, ordered_at = EXCLUDED.ordered_at, ordered_by = EXCLUDED.ordered_by,
         note = EXCLUDED.note, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at, ended_at = NULL, ended_as = NULL,
         told_run_id = NULL
-    WHERE known.ended_at IS NOT NULL OR iap.is_given_up(ROW(known.*)::iap.redeliveries);
+    -- So also what was for another user, whose it is not any more: nobody has ended that yet.
+    WHERE known.ended_at IS NOT NULL OR iap.is_given_up(ROW(known.*)::iap.redeliveries)
+        OR known.user_id <> EXCLUDED.user_id;
     IF FOUND THEN
         PERFORM iap.log_desk(
             'redelivery_ordered', redeliver.who, t.transaction_id, t.bundle_id, t.environment,
