@@ -24,7 +24,9 @@ esac
 
 missing=$(ldd local/bin/iap-reconcile | sed -n 's/^[[:space:]]*\(.*\) => not found/\1/p')
 [ -z "$missing" ] || { echo "Install the packages that have these libraries first: $missing" >&2; exit 69; }
-cp -R local/. /usr/local/
+# A program that is running can't be written over, and its user must be able to start it, whatever root's umask.
+rm -f /usr/local/bin/iap-reconcile
+(umask 022 && cp -R local/. /usr/local/)
 id iap-reconcile >/dev/null 2>&1 ||
     useradd --system --user-group --home-dir /var/lib/iap-reconcile --no-create-home --shell /usr/sbin/nologin iap-reconcile
 install -d -m 750 -o root -g iap-reconcile /etc/iap-reconcile

@@ -153,9 +153,16 @@ if [ -n "$tarball" ]; then
     echo "== The tarball"
     tar xzf "$tarball" -C "$root/root"
     folder=$(basename "$tarball" .tar.gz)
-    inside "/root/$folder/install.sh" >/dev/null || fail "the tarball is not installed"
+    (umask 077 && inside "/root/$folder/install.sh") >/dev/null || fail "the tarball is not installed"
+    inside runuser -u iap-reconcile -- /usr/local/bin/iap-reconcile --version >/dev/null || fail "the job's user can't start it"
     echo "# mine" >>"$conf"
+    # Over a program that is running: it reads until its input ends.
+    mkfifo "$root/root/input"
+    chroot "$root" /usr/local/bin/iap-reconcile inspect - <"$root/root/input" >/dev/null 2>&1 &
+    exec 9>"$root/root/input"
+    until readlink "/proc/$!/exe" | grep -q '/iap-reconcile$'; do sleep 0.1; done
     inside "/root/$folder/install.sh" | grep -q '^iap-reconcile ' || fail "the tarball is not installed again"
+    exec 9>&-
     grep -q '^# mine$' "$conf" || fail "the tarball changed the configuration"
     [ "$(inside stat -c '%a %G' /etc/iap-reconcile/iap-reconcile.conf)" = "640 iap-reconcile" ] || fail "the configuration can be read"
     inside sh -c 'echo x >/root/x; /usr/local/bin/iap-reconcile inspect /root/x >/dev/null 2>&1; [ $? -eq 65 ]' || fail "the program does not run"
