@@ -141,6 +141,9 @@ SELECT is(
     'the trail tells of both');
 SELECT is(test.redeliver('109'), 'redelivery', 'what is under way for them');
 SELECT is((SELECT tries FROM iap.redeliveries WHERE transaction_id = '109'), 1, 'goes on');
+UPDATE iap.redeliveries SET user_id = 'bob' WHERE transaction_id = '109';
+SELECT is(test.redeliver('109'), 'redelivery', 'what a server has taken for another');
+SELECT is_empty('SELECT test.taken()', 'is not taken before its lease ends');
 DELETE FROM iap.redeliveries WHERE transaction_id = '109';
 
 -- A refund meanwhile ends it; and when Apple takes that back, the night may order it again.

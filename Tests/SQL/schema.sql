@@ -5415,8 +5415,10 @@ BEGIN
     VALUES (t.transaction_id, t.bundle_id, t.environment, whose, at, redeliver.who, redeliver.note, now())
     ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
     SET user_id = EXCLUDED.user_id, run_id = NULL, ordered_at = EXCLUDED.ordered_at, ordered_by = EXCLUDED.ordered_by,
-        note = EXCLUDED.note, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at, ended_at = NULL, ended_as = NULL,
-        told_run_id = NULL
+        note = EXCLUDED.note, tries = 0, taken_at = NULL,
+        -- A server that has taken it may be about to deliver it.
+        due_at = CASE WHEN known.ended_at IS NULL THEN greatest(known.due_at, EXCLUDED.due_at) ELSE EXCLUDED.due_at END,
+        ended_at = NULL, ended_as = NULL, told_run_id = NULL
     -- So also what was for another user, whose it is not any more: nobody has ended that yet.
     WHERE known.ended_at IS NOT NULL OR iap.is_given_up(ROW(known.*)::iap.redeliveries)
         OR known.user_id <> EXCLUDED.user_id;
