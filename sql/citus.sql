@@ -81,6 +81,10 @@ BEGIN
             END LOOP;
             GRANT USAGE ON SCHEMA iap TO iap_job, iap_support, iap_import;
             GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
+            -- Citus makes a shard anew where it moves it, with the rights of a table and without those of columns.
+            ALTER DEFAULT PRIVILEGES IN SCHEMA iap GRANT SELECT ON TABLES TO iap_support;
+            ALTER DEFAULT PRIVILEGES IN SCHEMA iap GRANT UPDATE ON TABLES TO iap_job;
+            ALTER DEFAULT PRIVILEGES IN SCHEMA iap GRANT SELECT, UPDATE ON TABLES TO iap_import;
             -- What the job sets for its session the coordinator keeps to itself.
             FOREACH name IN ARRAY ARRAY['iap_job', 'iap_import'] LOOP
                 EXECUTE format(

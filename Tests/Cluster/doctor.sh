@@ -42,6 +42,19 @@ says '^wrong the role waits for a lock for ever there'
 sql -f sql/roles.sql -f sql/citus.sql
 content "citus.sql did not mend the rights on shards"
 
+# A shard that is moved is made anew, and everyone reads and writes it as before.
+sql -c "SELECT citus_move_shard_placement(shardid, nodename, nodeport, nodename, $((PGPORT + 2)), 'block_writes')
+    FROM pg_dist_shard JOIN pg_dist_shard_placement USING (shardid)
+    WHERE logicalrelid = 'iap.receipts'::regclass AND nodeport = $((PGPORT + 1)) ORDER BY shardid LIMIT 1"
+content "a shard was moved"
+for reads in 'iap_support SELECT count(device) FROM iap.receipts' 'iap_import SELECT count(seal) FROM iap.receipts' \
+    'iap_import UPDATE iap.receipts SET device = device'; do
+    sql -U "${reads%% *}" -c "${reads#* }" || fail "where a shard was moved, refused: $reads"
+done
+! sql -U iap_support -c "SELECT payload FROM iap.receipts" 2>/dev/null ||
+    fail "where a shard was moved, support reads payloads"
+sql -f sql/citus.sql
+
 sql -c "CREATE TABLE iap.sales_distributed AS SELECT 1 AS bucket" \
     -c "SELECT create_distributed_table('iap.sales_distributed', 'bucket')"
 says '^wrong iap.sales_distributed is distributed, and a night wants it on the coordinator'
