@@ -42,6 +42,20 @@ import Testing
         }
     }
 
+    @Test func drawsARunOnceThatHasTwoFolders() throws {
+        try withFolder { folder in
+            try write(run(1, days: 0), to: folder)
+            var latest = run(2, days: 1)
+            try write(latest, to: folder)
+            latest.timeZone = try #require(TimeZone(identifier: "Pacific/Apia"))
+            try write(latest, to: folder)
+            let page = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            #expect(page.contains("2026-09-22-run-2/"))
+            #expect(page.contains("2026-09-23-run-2/"))
+            #expect(page.contains("Over the last 2 runs"))
+        }
+    }
+
     @Test func saysWhyARunEndedEarly() throws {
         try withFolder { folder in
             var early = run(1, days: 0)

@@ -55,12 +55,13 @@ struct Overview {
     }
 
     private var trend: HTML {
-        let runs = entries.reversed().compactMap { entry in
-            entry.figures.runID.map {
-                RunFigures(
-                    runID: $0, now: entry.figures.now, cases: entry.figures.cases, new: entry.figures.new,
-                    closed: entry.figures.closed ?? 0, money: entry.figures.sums)
-            }
+        // The report that was written again after the time zone was changed may lie in a second folder, of another day.
+        var drawn: Set<Int64> = []
+        let runs = entries.reversed().compactMap { entry -> RunFigures? in
+            guard let runID = entry.figures.runID, drawn.insert(runID).inserted else { return nil }
+            return RunFigures(
+                runID: runID, now: entry.figures.now, cases: entry.figures.cases, new: entry.figures.new,
+                closed: entry.figures.closed ?? 0, money: entry.figures.sums)
         }
         return "<section class=\"charts\">\(TrendCharts(runs, readers).html)</section>\n"
     }
