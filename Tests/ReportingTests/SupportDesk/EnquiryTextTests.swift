@@ -218,6 +218,17 @@ import Testing
         #expect(chinese.unicodeScalars.contains { $0.properties.isIdeographic }, "\(chinese)")
     }
 
+    @Test(arguments: [nil, purchasedAt])
+    func aRedeliveryThatIsTakenIsNotCalledClaimed(takenAt: Date?) {
+        let text = EnquiryText(timeZone: .gmt, language: .simplifiedChinese)
+        let sentence = text.sentence(
+            .redelivering(
+                OpenRedelivery(userID: "bob", orderedAt: Self.purchasedAt, orderedBy: "sue", tries: 1, takenAt: takenAt)
+            ))
+        #expect(sentence.contains("取走"), "\(sentence)")
+        #expect(!sentence.contains("领取"), "\(sentence)")
+    }
+
     @Test func whatNobodyPaidForHereIsNotCalledRefunded() {
         let text = EnquiryText(timeZone: .gmt, language: .english)
         let ended = [.rule(.familyShared), .rule(.upgraded)].map { (cause: NotOwed.Cause) in
