@@ -104,6 +104,7 @@ extension CommandRunner {
             file: invocation.configuration, line: nil,
             text: "no app is named; add a section such as [app com.example.game]")
     }
+
     private func requireOpenFiles() throws(ConfigurationError) {
         guard let shortage = OpenFiles.shortage(for: configuration.settings) else { return }
         throw ConfigurationError(

@@ -77,7 +77,7 @@ import Testing
         "A container that names ever more digests costs nothing", arguments: [(7, true), (8, false), (100_000, false)])
     func namesDigests(more: Int, isValid: Bool) async throws {
         let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
-        let receipt = try Self.naming(more, in: try await SharedAuthority.receipt())
+        let receipt = try Self.repeating(more, inPart: 2, of: try await SharedAuthority.receipt())
         let checked = try verifier.check(receipt)
         #expect(checked.signature == (isValid ? .valid : .invalid("there are more than 8 digest algorithms")))
         #expect(try checked.contents.get().bundleID == "com.example.app")
@@ -87,13 +87,14 @@ import Testing
     @Test("A container that holds ever more certificates is not read", arguments: [(60, true), (64, false)])
     func holdsCertificates(more: Int, isRead: Bool) async throws {
         let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
-        let receipt = try Self.holding(more, in: try await SharedAuthority.receipt())
+        let receipt = try Self.repeating(more, inPart: 4, of: try await SharedAuthority.receipt())
         let checked = try? verifier.check(receipt)
         #expect(checked?.signature == (isRead ? SignatureStatus.valid : nil))
     }
 
-    /// The receipt with its first certificate so many more times.
-    private static func holding(_ more: Int, in receipt: [UInt8]) throws -> [UInt8] {
+    /// The receipt with the first entry of a set in its signed data so many more times: of the digest algorithms, which
+    /// are its second part, or of the certificates, its fourth.
+    private static func repeating(_ more: Int, inPart part: Int, of receipt: [UInt8]) throws -> [UInt8] {
         var reader = BERReader(receipt)
         var information = reader.inside(try reader.next())
         let type = try information.next()
@@ -101,37 +102,15 @@ import Testing
         var content = information.inside(holder)
         var signedData = content.inside(try content.next())
         let version = try signedData.next()
-        _ = try signedData.next()
-        _ = try signedData.next()
-        let certificates = try signedData.next(0xA0)
-        var list = signedData.inside(certificates)
-        let one = try list.next()
-        let first = Array(receipt[one.start..<one.content.upperBound])
+        for _ in 2..<part { _ = try signedData.next() }
+        let set = try signedData.next()
+        var entries = signedData.inside(set)
+        let first = try entries.next()
+        let entry = receipt[first.start..<first.content.upperBound]
         let element = ReceiptPayloadWriter.element
         let data =
-            Array(receipt[version.start..<certificates.start])
-            + element(0xA0, Array(receipt[certificates.content]) + (0..<more).flatMap { _ in first })
-            + Array(signedData.rest)
-        return element(
-            BERTag.sequence,
-            Array(receipt[type.start..<holder.start]) + element(0xA0, element(BERTag.sequence, data)))
-    }
-
-    /// The receipt with so many more names of SHA-1 among its digest algorithms.
-    private static func naming(_ more: Int, in receipt: [UInt8]) throws -> [UInt8] {
-        let sha1: [UInt8] = [0x30, 0x07, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A]
-        var reader = BERReader(receipt)
-        var information = reader.inside(try reader.next())
-        let type = try information.next()
-        let holder = try information.next()
-        var content = information.inside(holder)
-        var signedData = content.inside(try content.next())
-        let version = try signedData.next()
-        let algorithms = try signedData.next()
-        let element = ReceiptPayloadWriter.element
-        let data =
-            Array(receipt[version.start..<algorithms.start])
-            + element(BERTag.set, Array(receipt[algorithms.content]) + (0..<more).flatMap { _ in sha1 })
+            Array(receipt[version.start..<set.start])
+            + element(set.tag, Array(receipt[set.content]) + (0..<more).flatMap { _ in entry })
             + Array(signedData.rest)
         return element(
             BERTag.sequence,

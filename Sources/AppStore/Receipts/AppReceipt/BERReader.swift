@@ -51,6 +51,13 @@ struct BERReader {
         return element
     }
 
+    /// Whether so many elements at most are left, without reading further than that.
+    func holds(atMost limit: Int) throws(BERError) -> Bool {
+        var ahead = self
+        for _ in 0..<limit where !ahead.isAtEnd { _ = try ahead.next() }
+        return ahead.isAtEnd
+    }
+
     /// A reader of the element's content.
     func inside(_ element: BERElement) -> BERReader {
         BERReader(bytes, element.content, segmentsPosition: segmentsPosition)

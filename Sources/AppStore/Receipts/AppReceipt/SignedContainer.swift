@@ -110,9 +110,7 @@ struct SignedContainer: ~Copyable {
     private static func namesFewDigests(_ bytes: [UInt8]) throws(BERError) -> Bool {
         var parts = try signedData(bytes)
         _ = try parts.next(BERTag.integer)
-        var algorithms = parts.inside(try parts.next(BERTag.set))
-        for _ in 0..<digestLimit where !algorithms.isAtEnd { _ = try algorithms.next() }
-        return algorithms.isAtEnd
+        return try parts.inside(try parts.next(BERTag.set)).holds(atMost: digestLimit)
     }
 
     /// Whether there are few certificates, which follow the content.
@@ -122,9 +120,7 @@ struct SignedContainer: ~Copyable {
         _ = try parts.next(BERTag.set)
         _ = try parts.next(BERTag.sequence)
         guard parts.nextTag == certificatesTag else { return true }
-        var certificates = parts.inside(try parts.next())
-        for _ in 0..<certificateLimit where !certificates.isAtEnd { _ = try certificates.next() }
-        return certificates.isAtEnd
+        return try parts.inside(try parts.next()).holds(atMost: certificateLimit)
     }
 
     /// A reader of the signed data, at its version.
