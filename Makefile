@@ -73,20 +73,22 @@ program:
 	@scripts/install-packages build
 	SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
 
+# Whoever builds may have any umask; everyone may read what is installed.
 install-files:
 	install -D -m 755 $(BUILD)/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
 	install -d "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations" "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron"
 	install -m 644 sql/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/"
 	cp -R sql/migrations/. "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations/"
+	chmod -R u=rwX,go=rX "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations"
 	install -m 644 cron/* "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron/"
 	install -m 644 docs/report.schema.json "$(DESTDIR)$(PREFIX)/share/iap-reconcile/"
 	install -D -m 644 docs/iap-reconcile.8 "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
 	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(ZSH_COMPLETIONS)" \
 	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
-	$(BUILD)/iap-reconcile completion bash \
+	umask 022; $(BUILD)/iap-reconcile completion bash \
 	    > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/iap-reconcile"
-	$(BUILD)/iap-reconcile completion zsh > "$(DESTDIR)$(ZSH_COMPLETIONS)/_iap-reconcile"
-	$(BUILD)/iap-reconcile completion fish \
+	umask 022; $(BUILD)/iap-reconcile completion zsh > "$(DESTDIR)$(ZSH_COMPLETIONS)/_iap-reconcile"
+	umask 022; $(BUILD)/iap-reconcile completion fish \
 	    > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/iap-reconcile.fish"
 	sed -i 's,/usr/local/,$(PREFIX)/,g; s,/usr/local\b,$(PREFIX),g' "$(DESTDIR)$(PREFIX)"/share/iap-reconcile/cron/* \
 	    "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
