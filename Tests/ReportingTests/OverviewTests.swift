@@ -42,6 +42,17 @@ import Testing
         }
     }
 
+    @Test func linksToACopyOfAnyName() throws {
+        try withFolder { folder in
+            try write(run(1, days: 0), to: folder)
+            try FileManager.default.copyItem(
+                atPath: "\(folder)/2026-09-21-run-1", toPath: "\(folder)/#1 50% 副本?")
+            try write(run(2, days: 1), to: folder)
+            let page = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            #expect(page.contains("href=\"%231%2050%25%20%E5%89%AF%E6%9C%AC%3F/index.html\""))
+        }
+    }
+
     @Test func drawsARunOnceThatHasTwoFolders() throws {
         try withFolder { folder in
             try write(run(1, days: 0), to: folder)

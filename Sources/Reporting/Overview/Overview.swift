@@ -78,6 +78,9 @@ struct Overview {
             """
     }
 
+    /// What stands for itself in a link (RFC 3986, section 2.3, unreserved).
+    private static let plainInLinks = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+
     private func row(_ entry: Entry) -> HTML {
         let figures = entry.figures
         let name = readers.each { reader in
@@ -87,8 +90,10 @@ struct Overview {
         let early: HTML = figures.endedEarly.map { "<span class=\"soft\">\($0)</span>" } ?? ""
         let outcome = readers.text(figures.endedEarly == nil ? .complete : .early)
         let verified = readers.first.number(figures.verified)
+        // A folder may have been copied by hand, under any name.
+        let folder = entry.name.addingPercentEncoding(withAllowedCharacters: Self.plainInLinks) ?? entry.name
         return """
-            <tr><td><a href="\(entry.name)/index.html">\(name)</a><span class="soft">\(day)</span></td>\
+            <tr><td><a href="\(folder)/index.html">\(name)</a><span class="soft">\(day)</span></td>\
             <td>\(outcome)\(early)</td><td>\(likelihoods(figures))</td>\
             <td>\(readers.first.number(figures.new))</td><td class="sum">\(money(figures))</td>\
             <td>\(readers.first.number(figures.pending))</td>\
