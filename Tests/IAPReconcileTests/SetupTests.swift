@@ -60,6 +60,22 @@ import Testing
     }
 
     /// Names that mean something else in `pg_hba.conf`, or have to be quoted there, in a connection string, or in SQL.
+    /// As those have it who keep their configurations in one place.
+    @Test func aConfigurationThatIsALinkStaysOne() async throws {
+        try await withEmptyServer(login: "password") { server in
+            let target = try server.moveConfigurationBehindALink()
+            let before = try String(contentsOfFile: target, encoding: .utf8)
+            #expect(try await server.setup(["--yes"]).status == 0)
+            let after = try String(contentsOfFile: target, encoding: .utf8)
+            #expect(after != before && after.contains("conninfo = service=iap_job"))
+            #expect(try server.contents()["iap-reconcile.conf"] == after)
+            try FileManager.default.removeItem(atPath: target)
+            let refused = try await server.setup(["--yes"])
+            #expect(refused.status == 78, "\(refused.errors)")
+            #expect(refused.errors.contains("is a link that leads to no file"), "\(refused.errors)")
+        }
+    }
+
     @Test(arguments: ["all", "my shop", "it's \"mine\""])
     func aDatabaseMayHaveAnyName(name: String) async throws {
         for login in ["peer", "password"] {
@@ -270,6 +286,14 @@ private struct EmptyServer {
             directory = \(folder.appending(path: "reports").path(percentEncoded: false))
 
             """, to: configuration)
+    }
+
+    /// Returns where it lies then.
+    func moveConfigurationBehindALink() throws -> String {
+        let target = folder.appending(path: "kept.conf").path(percentEncoded: false)
+        try FileManager.default.moveItem(atPath: configuration, toPath: target)
+        try FileManager.default.createSymbolicLink(atPath: configuration, withDestinationPath: target)
+        return target
     }
 
     func append(_ text: String) throws {

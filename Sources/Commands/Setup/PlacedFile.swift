@@ -49,7 +49,12 @@ public struct PlacedFile: Sendable {
     public var contents: Data? {
         get throws {
             var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
+            guard stat(path, &status) == 0 else {
+                guard lstat(path, &status) != 0 else {
+                    throw SetupError("\(path) is a link that leads to no file.", exitCode: .configuration)
+                }
+                return nil
+            }
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw SetupError("\(path) is no regular file.", exitCode: .configuration)
             }
@@ -73,23 +78,37 @@ public struct PlacedFile: Sendable {
         return try status.st_mode & 0o7777 == mode && isOwned && self.contents == contents
     }
 
-    /// Takes the place of what lies there, in one step.
+    /// Takes the place of what lies there, in one step; behind a link, of what that leads to.
     public func write(_ contents: Data) throws {
-        let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+        let place = try placeBehindLinks()
+        let folder = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
         var template = Array("\(folder)/.iap-reconcile-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw Self.refusal(of: path) }
+        guard descriptor >= 0 else { throw Self.refusal(of: place) }
         let temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try handle.write(contentsOf: contents)
             try handle.synchronize()
-            if SystemUser.isRoot, fchown(descriptor, owner, group) != 0 { throw Self.refusal(of: path) }
-            guard fchmod(descriptor, mode) == 0, rename(temporary, path) == 0 else { throw Self.refusal(of: path) }
+            if SystemUser.isRoot, fchown(descriptor, owner, group) != 0 { throw Self.refusal(of: place) }
+            guard fchmod(descriptor, mode) == 0, rename(temporary, place) == 0 else { throw Self.refusal(of: place) }
         } catch {
             unlink(temporary)
             throw error
         }
+    }
+
+    /// A link is followed only if whoever made it may write what it leads to anyway: root must not write wherever
+    /// somebody else points.
+    private func placeBehindLinks() throws(SetupError) -> String {
+        var (link, target) = (stat(), stat())
+        guard lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard stat(path, &target) == 0, let place = realpath(path, nil) else { throw Self.refusal(of: path) }
+        defer { free(place) }
+        guard [0, geteuid(), target.st_uid].contains(link.st_uid) else {
+            throw SetupError("\(path) is a link of another user's. Put a file there, or a link of root's.")
+        }
+        return String(cString: place)
     }
 
     static func refusal(of path: String) -> SetupError {
