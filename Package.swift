@@ -52,6 +52,8 @@ let package = Package(
         room("HTTP", ["CCurl"]),
         // Days and moments without Foundation's calendar, which takes fifty times as long.
         room("CivilTime"),
+        // Files as the system gives them.
+        room("Files"),
         room("AppStore", ["HTTP", "CivilTime", "COpenSSL", "CYajl"]),
         room("Reconciliation", ["CivilTime"]),
         // The migrations and roles of sql/, compiled in, so that the program carries the schema that it needs.
@@ -59,7 +61,7 @@ let package = Package(
             "Ledger", ["PostgreSQL", "Reconciliation"],
             resources: [.embedInCode("SQL"), .embedInCode("roles.sql")]),
         // What a company and Apple hand over in files, line by line.
-        room("Importing", ["Ledger", "Reconciliation", "CivilTime", "CCSV", "CZlib"]),
+        room("Importing", ["Ledger", "Reconciliation", "CivilTime", "Files", "CCSV", "CZlib"]),
         // What Apple and Apple's signatures say of a receipt, in the words of the rules.
         room("Verification", ["AppStore", "Reconciliation"]),
         // What every command shares: its settings, the present, the log, how it stops and how it tries again.
@@ -69,10 +71,10 @@ let package = Package(
         room("NightlyRun", ["Job", "Intake", "Ledger", "Verification", "Reconciliation"]),
         // Every command but the run itself.
         room(
-            "Commands", ["Job", "Intake", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation"]),
+            "Commands", ["Job", "Intake", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation", "Files"]),
         // The page's style and script, compiled in: a report needs no file but itself.
-        room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
-        room("Notifications", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
+        room("Reporting", ["Reconciliation", "Files", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
+        room("Notifications", ["HTTP", "Reporting", "Reconciliation", "Files", "COpenSSL"]),
         // Test keys and certificates, compiled in; scripts/simulator-keys makes them.
         room(
             "AppStoreSimulator", ["CivilTime", "CMicroHTTPD", "COpenSSL", "CZlib"], resources: [.embedInCode("Keys")]),

@@ -1,3 +1,4 @@
+import Files
 public import Foundation
 import Job
 import Reconciliation
@@ -60,7 +61,7 @@ public struct PlacedFile: Sendable {
             }
             // Foundation would say it in words of a desktop, and by a number.
             guard access(path, R_OK) == 0 else {
-                throw SetupError("\(path) can't be read: \(String(cString: strerror(errno))).")
+                throw SetupError("\(path) can't be read: \(SystemFailure()).")
             }
             do {
                 return try Data(contentsOf: URL(filePath: path))
@@ -81,20 +82,20 @@ public struct PlacedFile: Sendable {
     /// Takes the place of what lies there, in one step; behind a link, of what that leads to.
     public func write(_ contents: Data) throws {
         let place = try placeBehindLinks()
-        let folder = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
-        var template = Array("\(folder)/.iap-reconcile-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw Self.refusal(of: place) }
-        let temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            try handle.write(contentsOf: contents)
-            try handle.synchronize()
-            if SystemUser.isRoot, fchown(descriptor, owner, group) != 0 { throw Self.refusal(of: place) }
-            guard fchmod(descriptor, mode) == 0, rename(temporary, place) == 0 else { throw Self.refusal(of: place) }
-        } catch {
-            unlink(temporary)
-            throw error
+            let folder = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
+            let file = try TemporaryFile("\(folder)/.iap-reconcile-")
+            do {
+                try file.handle.write(contentsOf: contents)
+                try file.handle.synchronize()
+                if SystemUser.isRoot, fchown(file.handle.fileDescriptor, owner, group) != 0 { throw SystemFailure() }
+                try file.replace(place, mode: mode)
+            } catch {
+                file.remove()
+                throw error
+            }
+        } catch let failure as SystemFailure {
+            throw Self.refusal(of: place, failure)
         }
     }
 
@@ -111,9 +112,7 @@ public struct PlacedFile: Sendable {
         return String(cString: place)
     }
 
-    static func refusal(of path: String) -> SetupError {
-        SetupError(
-            "\(path) can't be written: \(String(cString: strerror(errno)))."
-                + (SystemUser.isRoot ? "" : " Run setup as root."))
+    static func refusal(of path: String, _ why: SystemFailure = SystemFailure()) -> SetupError {
+        SetupError("\(path) can't be written: \(why)." + (SystemUser.isRoot ? "" : " Run setup as root."))
     }
 }

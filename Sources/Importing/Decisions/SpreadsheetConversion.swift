@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Reconciliation
 
@@ -22,9 +23,9 @@ package struct SpreadsheetConversion {
         guard let converter = Self.found("xlsx2csv"), let python = Self.found("python3") else {
             throw DecisionFileError.converterMissing(file: file)
         }
-        let output = try TemporaryOutput(file)
-        let errors = try TemporaryOutput(file)
-        defer { unlink(errors.path) }
+        let errors = try TemporaryFile(forReading: file)
+        defer { errors.remove() }
+        let output = try TemporaryFile(forReading: file)
         do {
             let process = Process()
             process.executableURL = URL(filePath: python)
@@ -42,7 +43,7 @@ package struct SpreadsheetConversion {
             }
             return output.path
         } catch {
-            unlink(output.path)
+            output.remove()
             throw error as? DecisionFileError ?? (error is CancellationError ? error : unreadable("\(error)"))
         }
     }
@@ -121,22 +122,17 @@ package struct SpreadsheetConversion {
         """
 }
 
-/// A file for the output of a process.
-private struct TemporaryOutput {
-    let path: String
-    let handle: FileHandle
-
-    init(_ file: String) throws(DecisionFileError) {
-        var template = Array((NSTemporaryDirectory() + "/iap-reconcile-XXXXXX").utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else {
-            throw .unreadable(file: file, why: "no temporary file can be made: \(String(cString: strerror(errno)))")
+extension TemporaryFile {
+    /// For the output of a process that reads this file.
+    fileprivate init(forReading file: String) throws(DecisionFileError) {
+        do {
+            try self.init()
+        } catch {
+            throw .unreadable(file: file, why: "no temporary file can be made: \(error)")
         }
-        path = template.withUnsafeBufferPointer { $0.baseAddress.map(String.init(cString:)) ?? "" }
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    var lastLine: String {
+    fileprivate var lastLine: String {
         let end = FileManager.default.contents(atPath: path)?.suffix(1_000) ?? Data()
         let line = String(decoding: end, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
         return line.isEmpty ? "it said nothing" : String(line.prefix(300))

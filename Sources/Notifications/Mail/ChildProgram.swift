@@ -18,11 +18,11 @@ struct ChildProgram {
     /// How long to wait for a program that was asked to end.
     private static let respite = Duration.seconds(2)
 
-    func run(input: TemporaryFile, timeLimit: TimeInterval) async throws -> Ended {
+    func run(input: FileHandle, timeLimit: TimeInterval) async throws -> Ended {
         // The parent of this process may have it ignored, and then nobody learns how a program ended.
         signal(SIGCHLD, SIG_DFL)
         let output = try Output()
-        let identifier = try start(input: input.handle.fileDescriptor, output: output.writer)
+        let identifier = try start(input: input.fileDescriptor, output: output.writer)
         output.closeWriter()
         guard let status = await Self.end(of: identifier, within: .seconds(timeLimit), hearing: output) else {
             await Self.stop(identifier, hearing: output)

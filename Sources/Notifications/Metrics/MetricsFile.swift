@@ -1,3 +1,4 @@
+import Files
 import Foundation
 
 /// The file that node_exporter's textfile collector reads: readable by all, and replaced at once, so that nobody reads
@@ -14,22 +15,17 @@ struct MetricsFile {
 
     private func replace(with text: String) throws {
         // The collector reads only what ends in “.prom”.
-        var template = Array("\(path).XXXXXX.tmp".utf8CString)
-        let descriptor = mkstemps(&template, 4)
-        guard descriptor >= 0 else { throw failure }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        let temporary = template
         do {
-            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            try handle.write(contentsOf: Data(text.utf8))
-            guard fchmod(descriptor, 0o644) == 0, rename(temporary, path) == 0 else { throw failure }
-        } catch {
-            unlink(temporary)
-            throw error
+            let file = try TemporaryFile("\(path).", ending: ".tmp")
+            do {
+                try file.handle.write(contentsOf: Data(text.utf8))
+                try file.replace(path, mode: 0o644)
+            } catch {
+                file.remove()
+                throw error
+            }
+        } catch let failure as SystemFailure {
+            throw NotificationError("\(path) can't be written: \(failure)")
         }
-    }
-
-    private var failure: NotificationError {
-        NotificationError("\(path) can't be written: \(String(cString: strerror(errno)))")
     }
 }

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Glibc
 import Reconciliation
@@ -85,6 +86,15 @@ final class ReportFile {
         defer { close(descriptor) }
         guard fchmod(descriptor, 0o640) == 0, fsync(descriptor) == 0 else {
             throw .failed(path: path, reason: lastError())
+        }
+    }
+
+    /// A new file whose path begins so.
+    static func temporary(_ prefix: String) throws(ReportError) -> TemporaryFile {
+        do {
+            return try TemporaryFile(prefix)
+        } catch {
+            throw .failed(path: prefix, reason: "\(error)")
         }
     }
 

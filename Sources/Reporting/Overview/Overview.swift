@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Glibc
 import Reconciliation
@@ -28,11 +29,7 @@ struct Overview {
     /// Writes the page, replacing an earlier one at once.
     func write(to directory: String) throws(ReportError) {
         let path = "\(directory)/index.html"
-        var template = Array("\(directory)/.index-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw .failed(path: path, reason: ReportFile.lastError()) }
-        close(descriptor)
-        let temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let temporary = try ReportFile.temporary("\(directory)/.index-").path
         let file = try ReportFile(path: temporary)
         do throws(ReportError) {
             try file.write(html.text)

@@ -1,4 +1,5 @@
 import CXLSXWriter
+import Files
 import Foundation
 import Glibc
 import Reconciliation
@@ -93,12 +94,9 @@ final class Workbook {
 
     /// Looks whether the disk takes so many bytes more: of what the library writes at the end nothing remembers.
     private func reserve(_ bytes: Int) throws(ReportError) {
-        var template = Array("\(folder)/.room-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw .failed(path: path, reason: ReportFile.lastError()) }
-        unlink(template)
-        defer { Glibc.close(descriptor) }
-        let number = posix_fallocate(descriptor, 0, bytes)
+        let room = try ReportFile.temporary("\(folder)/.room-")
+        room.remove()
+        let number = withExtendedLifetime(room.handle) { posix_fallocate($0.fileDescriptor, 0, bytes) }
         guard number == 0 else { throw .failed(path: path, reason: String(cString: strerror(number))) }
     }
 
