@@ -119,8 +119,9 @@ run_shown "pg_restore" >"$root/root/moved" || { cat "$root/root/moved"; fail "no
 echo "== Played back"
 printf 'bundle_id,transaction_id,product_id,purchased_at,delivered_at,environment,user_id\n' >"$root/var/tmp/delivered.csv"
 printf 'com.example.game,7,com.example.game.gems.60,2026-10-01T12:00:00Z,2026-10-01T12:00:05Z,Production,u1\n' >>"$root/var/tmp/delivered.csv"
+printf 'bundle_id,original_transaction_id,user_id,entitled_until\ncom.example.game,8,u1,2026-11-01T12:00:00Z\n' >"$root/var/tmp/entitlements.csv"
 run_shown "import delivered" >"$root/root/restored" 2>&1 || { cat "$root/root/restored"; fail "not as operate.md says after a restore"; }
-[ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c "SELECT rolcanlogin FROM pg_roles WHERE rolname = 'iap_app'")" = t ] || fail "the app's server stays out"
+[ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c "SELECT has_function_privilege('iap_app', 'iap.claim'::regproc, 'EXECUTE') AND has_function_privilege('iap_app', 'iap.take_redeliveries'::regproc, 'EXECUTE')")" = t ] || fail "the app's server stays out"
 
 echo "== Upgraded"
 echo "# mine" >>"$conf"
