@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(71);
+SELECT plan(74);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -195,6 +195,23 @@ SELECT results_eq(
     $$VALUES ('b1', false)$$, 'whom the desk names hears of it');
 SELECT is(
     iap.resolve('b1', 'delivered', 'desk', 'by hand', user_id => 'anna'), 'delivered', 'and the desk decides');
+
+-- By the invoice of a restored id: for the purchase, as it is owed.
+INSERT INTO iap.products (bundle_id, product_id, type, name)
+VALUES ('com.example.game', 'full', 'non_consumable', 'Full version');
+SELECT iap.admit('com.example.game', 'Production', 'r1', 'r1', 'full', 1, '2026-03-01Z', 'ben');
+SELECT test.hear(test.heard(
+    'r2', product_id => 'full', original_transaction_id => 'r1', exclusion => 'restored',
+    bundle_id => 'com.example.game'));
+SELECT iap.adopt(
+    'com.example.game', test.bought('r2', '{"originalTransactionId": "r1", "productId": "full"}'), 'anna', 'desk', 'x')
+FROM generate_series(1, 2);
+SELECT results_eq(
+    $$SELECT transaction_id, details ->> 'user_id' FROM iap.events
+    WHERE kind = 'adopted' AND transaction_id IN ('r1', 'r2')$$,
+    $$VALUES ('r1' COLLATE "C", 'anna')$$, 'the desk''s word is of what is owed, once');
+SELECT is(iap.claim('com.example.game', id, 'ben'), 'undecided', 'whom the server names does not get it by ' || id)
+FROM unnest(ARRAY['r1', 'r2']) AS id;
 
 -- Another session holds it, and does not end.
 CREATE OR REPLACE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions

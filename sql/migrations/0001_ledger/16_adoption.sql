@@ -45,6 +45,7 @@ DECLARE
     wanted  iap.transactions;
     receipt bigint;
     outcome text;
+    owed_as text;
 BEGIN
     PERFORM iap.require_bundle_id(adopt.bundle_id);
     PERFORM iap.require_text('user_id', adopt.user_id, 1000);
@@ -104,18 +105,22 @@ BEGIN
             END IF;
             RETURN 'excluded';
     END;
-    IF outcome IN ('white', 'already_white') AND adopt.user_id IS DISTINCT FROM iap.adopted_for(wanted) THEN
+    IF outcome NOT IN ('white', 'already_white') THEN
+        RETURN outcome;
+    END IF;
+    -- Of what was restored it admitted the id under which it is owed: whose that is the desk says.
+    wanted := iap.locked(adopt.bundle_id, claims ->> 'environment', id);
+    owed_as := iap.owed_as(wanted);
+    IF owed_as IS NOT NULL THEN
+        wanted := iap.locked(adopt.bundle_id, claims ->> 'environment', owed_as);
+    END IF;
+    IF adopt.user_id IS DISTINCT FROM iap.adopted_for(wanted) THEN
         PERFORM iap.log_desk(
-            'adopted', adopt.who, id, adopt.bundle_id, claims ->> 'environment',
+            'adopted', adopt.who, wanted.transaction_id, adopt.bundle_id, wanted.environment,
             jsonb_build_object('user_id', adopt.user_id, 'note', adopt.note));
     END IF;
     -- The night writes what a grant has delivered before anybody knew of it; until then nobody gives it by hand.
-    IF outcome IN ('white', 'already_white')
-        AND iap.is_granted_already(iap.locked(adopt.bundle_id, claims ->> 'environment', id))
-    THEN
-        RETURN 'already_delivered';
-    END IF;
-    RETURN outcome;
+    RETURN CASE WHEN iap.is_granted_already(wanted) THEN 'already_delivered' ELSE outcome END;
 END
 $$;
 COMMENT ON FUNCTION iap.adopt IS
