@@ -428,5 +428,16 @@ SELECT results_eq(
 SELECT test.settle(22);
 SELECT is_empty('SELECT FROM iap.events WHERE run_id = 22', 'once');
 
+-- What the support desk decided has ended its redelivery, also where it takes the decision back before the night.
+UPDATE iap.redeliveries SET due_at = now() + interval '1 day' WHERE ended_at IS NULL;
+SELECT test.admit(id), test.open_case(id, '{ann}'), test.redeliver(id) FROM unnest(ARRAY['190', '191', '192']) AS id;
+SELECT test.resolve('190', 'delivered'), test.reopen('190'), test.resolve('191', 'dismissed'), test.reopen('191');
+SELECT results_eq('SELECT test.taken()', $$VALUES ('192 ann 1')$$, 'nobody has ordered it since');
+SELECT results_eq(
+    $$SELECT transaction_id, ended_as FROM iap.redeliveries WHERE transaction_id IN ('190', '191') ORDER BY 1$$,
+    $$VALUES ('190' COLLATE "C", 'delivered'), ('191', 'not_owed')$$, 'it ended as the desk decided');
+SELECT is(test.redeliver('190'), 'redelivery', 'the desk may order it anew');
+SELECT results_eq('SELECT test.taken()', $$VALUES ('190 ann 1')$$, 'and then it is taken');
+
 SELECT * FROM finish();
 ROLLBACK;

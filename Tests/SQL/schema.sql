@@ -5898,6 +5898,12 @@ BEGIN
     WHERE iap.may_reopen(held);
     changes := ARRAY[ROW(t, iap.owed_again(t))::iap.change] || restored || periods;
     was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
+    -- The decision ended what was ordered before it, which the night has yet to write: nobody has ordered it since.
+    UPDATE iap.redeliveries AS ordered
+    SET ended_at = at, ended_as = iap.end_of_redelivery(ROW(ordered.*)::iap.redeliveries)
+    FROM unnest(changes) AS c
+    WHERE ordered.transaction_id = (c.was).transaction_id AND ordered.bundle_id = (c.was).bundle_id
+        AND ordered.environment = (c.was).environment AND ordered.ended_at IS NULL;
     PERFORM iap.move(
         changes, 'reopened', reopen.who, NULL, at,
         jsonb_build_object('was', was, 'note', reopen.note, 'login', session_user));
