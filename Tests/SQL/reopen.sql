@@ -148,6 +148,19 @@ SELECT set_eq(
     $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'p1'$$, ARRAY['p1', 'p3'],
     'it brings back what the decision ended');
 
+-- Nor what was delivered under another id since.
+SELECT test.hear_period('u1', 'u1', 'l1'), test.hear_period('u2', 'u1', 'l2', 30),
+    test.hear_period('u3', 'u1', 'l3', 60);
+SELECT test.open_case('u1', '{ann}');
+UPDATE iap.cases SET periods = '{u1,u2,u3}' WHERE transaction_id = 'u1';
+SELECT is(test.resolve('u1', 'dismissed', 'nothing is owed'), 'dismissed', 'three periods are dismissed');
+SELECT is(test.hear_period('u4', 'u1', 'l2', 30), 'white', 'one is told under another id');
+SELECT is(test.claim('u4'), 'delivered', 'and claimed by that');
+SELECT is(test.reopen('u1'), 'reopened', 'the case is reopened');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'u1'$$, ARRAY['u1', 'u3'],
+    'without the period that was delivered');
+
 -- Its receipts are watched again.
 SELECT test.submit('a receipt', transaction_id => '40') AS receipt_id \gset
 SELECT test.admit('40', receipt_id => :receipt_id);

@@ -3497,6 +3497,22 @@ $_$;
 
 COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) IS 'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was said for this period.';
 
+CREATE FUNCTION iap.is_delivered_beside(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t)
+        OR EXISTS (
+            SELECT FROM transactions AS same
+            WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+                AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_delivered_beside(t iap.transactions) IS 'Whether what was resolved by mistake was delivered under another id since, or before, as an import tells: then it is not owed again.';
+
 CREATE FUNCTION iap.is_delivered_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -5846,16 +5862,7 @@ BEGIN
                 AND t.delivered_by IS DISTINCT FROM 'import' THEN 'refunded'
             ELSE iap.standing(t)
         END;
-    ELSIF iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t)
-        OR EXISTS (
-            SELECT FROM iap.transactions AS same
-            WHERE iap.is_of_original(
-                    same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                AND same.transaction_id <> t.transaction_id AND same.place = 'black'
-                AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
-    THEN
-        -- Resolved by mistake, and delivered under another id since, or before, as an import tells.
+    ELSIF iap.is_delivered_beside(t) THEN
         RETURN CASE t.place WHEN 'black' THEN 'already_delivered' ELSE 'excluded' END;
     END IF;
 
@@ -5895,7 +5902,7 @@ BEGIN
         ORDER BY period.transaction_id
         FOR UPDATE OF period
     ) AS period
-    WHERE iap.may_reopen(held);
+    WHERE iap.may_reopen(held) AND NOT iap.is_delivered_beside(held);
     changes := ARRAY[ROW(t, iap.owed_again(t))::iap.change] || restored || periods;
     was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
     -- The decision ended what was ordered before it, which the night has yet to write: nobody has ordered it since.
@@ -10512,6 +10519,8 @@ REVOKE ALL ON FUNCTION iap.is_bought_since(t iap.transactions, granted_at timest
 REVOKE ALL ON FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_delivered_beside(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) FROM PUBLIC;
 

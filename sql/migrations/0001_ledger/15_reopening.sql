@@ -49,6 +49,22 @@ COMMENT ON FUNCTION iap.may_reopen IS
     'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be '
     'taken back. Never what a claim delivered.';
 
+CREATE FUNCTION iap.is_delivered_beside(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t)
+        OR EXISTS (
+            SELECT FROM transactions AS same
+            WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+                AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions));
+END
+$$;
+COMMENT ON FUNCTION iap.is_delivered_beside IS
+    'Whether what was resolved by mistake was delivered under another id since, or before, as an import tells: then it '
+    'is not owed again.';
+
 CREATE FUNCTION iap.placing_of(t iap.transactions) RETURNS iap.moves
 LANGUAGE sql STABLE AS $$
     SELECT *
@@ -89,16 +105,7 @@ BEGIN
                 AND t.delivered_by IS DISTINCT FROM 'import' THEN 'refunded'
             ELSE iap.standing(t)
         END;
-    ELSIF iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t)
-        OR EXISTS (
-            SELECT FROM iap.transactions AS same
-            WHERE iap.is_of_original(
-                    same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                AND same.transaction_id <> t.transaction_id AND same.place = 'black'
-                AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
-    THEN
-        -- Resolved by mistake, and delivered under another id since, or before, as an import tells.
+    ELSIF iap.is_delivered_beside(t) THEN
         RETURN CASE t.place WHEN 'black' THEN 'already_delivered' ELSE 'excluded' END;
     END IF;
 
@@ -138,7 +145,7 @@ BEGIN
         ORDER BY period.transaction_id
         FOR UPDATE OF period
     ) AS period
-    WHERE iap.may_reopen(held);
+    WHERE iap.may_reopen(held) AND NOT iap.is_delivered_beside(held);
     changes := ARRAY[ROW(t, iap.owed_again(t))::iap.change] || restored || periods;
     was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
     -- The decision ended what was ordered before it, which the night has yet to write: nobody has ordered it since.
