@@ -80,6 +80,14 @@ SELECT results_eq(
     $$VALUES ('ann', 'sue', 'seen')$$, 'to its owner, with who and why');
 SELECT is(pg_temp.decide('21', 'deliver'), 'owner_uncertain', 'not to nobody');
 SELECT is(pg_temp.decide('22', 'deliver'), 'several_owners', 'nor to one of two');
+SELECT test.admit('23', user_id => 'ann'), test.open_case('23', '{ann}');
+INSERT INTO shown SELECT '23', pg_temp.mark('23');
+SELECT is(pg_temp.decide('23', 'deliver'), 'deliver', 'another is ordered, too');
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-of-bob', 'bob', 'gems')$$);
+SELECT test.admit(
+    '23', user_id => 'ann', receipt_id => test.submit('a receipt', 'bob', '23', order_id => 'order-of-bob'));
+SELECT is(
+    pg_temp.decide('23', 'deliver'), 'several_owners', 'where others speak for it since, it will not be delivered');
 UPDATE iap.redeliveries SET tries = 5, taken_at = now(), due_at = now() WHERE transaction_id = '20';
 SELECT is(pg_temp.decide('20', 'deliver'), 'deliver', 'but what it gave up it shall try again');
 SELECT is(test.claim('20', 'ann'), 'delivered', 'the server takes and claims it');

@@ -166,7 +166,12 @@ BEGIN
     END IF;
 
     IF decide.how = 'deliver' THEN
-        IF iap.redelivery_of(t) = 'under way' THEN
+        -- One that will not be made, for others speak for the purchase since, is none.
+        IF iap.redelivery_of(t) = 'under way' AND EXISTS (
+            SELECT FROM iap.redeliveries AS ordered
+            WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+                AND iap.end_of_redelivery(ROW(ordered.*)::iap.redeliveries) IS NULL)
+        THEN
             RETURN 'already';
         END IF;
         outcome := iap.redeliver(t.transaction_id, decide.who, decide.note, t.bundle_id, t.environment);
