@@ -496,6 +496,25 @@ SELECT results_eq(
     $$SELECT test.places() INTERSECT VALUES ('seconds black'), ('minutes black'), ('minutes white') ORDER BY 1$$,
     $$VALUES ('minutes white'), ('seconds black')$$, 'a grant that ends less than a minute early grants all of it');
 
+-- Whose it is by now the latest word says, also where it ends when the word before did.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'moved', who, now() + interval '20 days'))
+FROM unnest(ARRAY['ann', 'bob']) AS who;
+SELECT test.period('moved', -10, 20, 'moved');
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(1, iap.present(), 100)');
+SELECT results_eq(
+    $$SELECT user_id FROM iap.black WHERE transaction_id = 'moved'$$, $$VALUES ('bob')$$,
+    'to whom it was delivered');
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'moved', 'ann', now() + interval '10 days'));
+SELECT is(user_id, 'bob', 'what ends sooner is not all of it')
+FROM iap.entitlements WHERE original_transaction_id = 'moved';
+SELECT test.run_as('iap_privacy', $$SELECT iap.erase_user('bob', 'pat', true)$$);
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'moved', 'bob', now() + interval '20 days'));
+SELECT ok(iap.is_pseudonym(user_id), 'and who was erased does not come back by it')
+FROM iap.entitlements WHERE original_transaction_id = 'moved';
+
 -- A moment that can't be: milliseconds that were taken for seconds, or nothing for a moment.
 SELECT test.is_refused(
     'iap_app', format('SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'never', 'ann', moment), '22023',

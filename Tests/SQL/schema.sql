@@ -2473,6 +2473,10 @@ BEGIN
             -- Nothing new; a period that is delivered late ends before what is granted already.
             word := known;
         END IF;
+        -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
+        IF known.entitled_until = entitle.until AND NOT iap.is_pseudonym(known.user_id) THEN
+            word.user_id := entitle.user_id;
+        END IF;
         word.first_granted_at := known.first_granted_at;
         IF word IS DISTINCT FROM known THEN
             PERFORM iap.keep_entitlement(known, word);
