@@ -2213,6 +2213,9 @@ BEGIN
             AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
         WHEN t.place = 'black' THEN 'delivered'
         WHEN t.place = 'white' AND iap.redeliverable_to(t) = r.user_id THEN NULL
+        -- What another session held when it was granted: granted again, it is written, and nobody has it twice.
+        WHEN t.place = 'white' AND iap.outcome_otherwise(t) = 'already_delivered' AND iap.is_granted_already(t)
+            AND iap.certain_owner(t) = r.user_id THEN NULL
         WHEN t.place = 'white' THEN 'unsure'
         ELSE 'not_owed'
     END;

@@ -146,8 +146,34 @@ SELECT is(
     test.says('desk', $$SELECT iap.reopen('k1', 'sue', 'x')$$), '40001', 'has it try again where it can''t see that');
 SELECT test.says('desk', 'ROLLBACK');
 
--- What Apple tells of the period of something delivered while a server is about to deliver its other id.
 SELECT test.says('owner', 'SET search_path = iap, public, pg_temp');
+
+-- What another session holds in the moment in which its redelivery is granted.
+CREATE FUNCTION test.taking() RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.says(
+        'server', $call$SELECT transaction_id FROM iap.take_redeliveries('com.example.a', 100, '1 second')$call$)
+$$;
+CREATE FUNCTION test.granting(id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.says('server', format('SELECT iap.entitle(''com.example.a'', %L, ''ann'', ''infinity'')', id))
+$$;
+SELECT test.says('server', test.admitting('held', 'held')),
+    test.says('desk', $$SELECT iap.redeliver('held', 'sue', 'x')$$);
+SELECT is(test.taking(), 'held', 'a server takes what it shall deliver');
+SELECT test.says('owner', 'BEGIN'),
+    test.says('owner', $$SELECT place FROM iap.transactions WHERE transaction_id = 'held' FOR UPDATE$$);
+SELECT is(test.granting('held'), 'infinity', 'and grants it, while another session holds it');
+SELECT test.says('owner', 'ROLLBACK'), pg_sleep(1.1);
+SELECT is(test.placed('held'), 'held white', 'so that it is not written');
+SELECT is(test.taking(), 'held', 'that is no doubt whose it is: the server takes it again');
+SELECT test.granting('held');
+SELECT is(test.placed('held'), 'held black', 'to grant it once more, which is written');
+SELECT is(
+    test.says('owner', $$SELECT iap.end_of_redelivery(r) FROM iap.redeliveries AS r WHERE transaction_id = 'held'$$),
+    'redelivered', 'as its redelivery');
+
+-- What Apple tells of the period of something delivered while a server is about to deliver its other id.
 CREATE FUNCTION test.telling(id text, original text) RETURNS text
 LANGUAGE sql AS $$ SELECT format('SELECT test.hear_period(%L, %L, ''w1'')', id, original) $$;
 CREATE FUNCTION test.taken(original text) RETURNS text
