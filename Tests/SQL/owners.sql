@@ -236,6 +236,24 @@ SELECT test.submit('a long receipt', 'ann') AS receipt \gset
 SELECT test.record(ARRAY[test.heard('admitted')], ARRAY[test.seen(:receipt, 'ann', is_named => false)]);
 SELECT test.admit('admitted', user_id => 'ann', receipt_id => :receipt);
 SELECT is(is_named, true, 'it was uploaded for it') FROM iap.sightings WHERE transaction_id = 'admitted';
+
+-- For whom the server admits another id of it, whichever came first: nothing says who of the two bought it.
+SELECT test.admit(own, product_id => 'full', user_id => 'ann'), test.admit(restored, own, 'full', user_id => 'bob')
+FROM (VALUES ('twice', 'twice-restored')) AS ids (own, restored);
+SELECT test.admit('back-restored', 'back', 'full', user_id => 'bob');
+SELECT test.admit('back', product_id => 'full', user_id => 'ann');
+SELECT is(test.claim(id, who), 'undecided', format('%s does not get it by %s', who, id))
+FROM unnest(ARRAY['twice', 'back-restored']) AS id, unnest(ARRAY['ann', 'bob']) AS who;
+SET LOCAL search_path = public, iap;
+SELECT is(
+    test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(1, now(), 10)'), '2', 'the night withdraws the others');
+RESET search_path;
+SELECT is(test.claim(id, who), 'undecided', format('nor is it %s''s by %s then', who, id))
+FROM unnest(ARRAY['twice', 'back-restored']) AS id, unnest(ARRAY['ann', 'bob']) AS who;
+SELECT is(test.resolve('twice', 'delivered'), 'several_owners', 'the desk must say whose it is');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.redeliver('back', 'sue', 'x')$$), 'several_owners',
+    'before it is delivered');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

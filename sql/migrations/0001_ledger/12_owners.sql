@@ -79,6 +79,15 @@ BEGIN
         -- For whom the app's own server admitted it.
         SELECT t.admitted_user_id
         UNION ALL
+        -- Or another id of the same purchase, which counts as this one, whichever it was told of first.
+        SELECT kin.admitted_user_id
+        FROM transactions AS kin
+        WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
+            AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
+            AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
+            AND kin.admitted_user_id <> t.admitted_user_id
+            AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions)
+        UNION ALL
         -- To adopt a purchase is to admit it: the server may have done so for another.
         SELECT iap.adopted_for(t) WHERE t.admitted_user_id IS NOT NULL
     ) AS evidence
