@@ -185,6 +185,12 @@ SELECT test.hear_late('o1', 'o1', 'w1', 'pass', 'auto_renewable', now()),
 SELECT is(test.carry_late(), '0', 'nothing is delivered');
 SELECT is(test.places('o1'), ARRAY['o1 refunded', 'o2 restored'], 'the period went back once');
 SELECT is(test.places('p1'), ARRAY['p1 refunded', 'p2 restored'], 'and so did what is bought once');
+-- Whoever wrote them after the books were closed, however long no night came.
+SELECT test.close_books();
+SELECT test.hear_period('v1', 'v1', 'w1', exclusion => 'refunded'),
+    test.hear_period('v2', 'v1', 'w1', exclusion => 'refunded');
+SELECT is(test.carry_late(), '0', 'ten days without a night');
+SELECT is(test.places('v1'), ARRAY['v1 refunded', 'v2 restored'], 'and it went back once');
 SELECT test.admit('q1', 'q1', 'pass');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'q1', 'ann', now() + interval '30 days')$$);
 SELECT test.hear_period('q2', 'q1', 'w1', exclusion => 'refunded');

@@ -1892,11 +1892,12 @@ BEGIN
             CROSS JOIN audit.frontier
             WHERE corrected IS NULL AND iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
             UNION
-            -- Another session may hold one of both.
+            -- Another session may hold one of both, and no night have come for long.
             SELECT transaction_id, bundle_id, environment
             FROM transactions
             WHERE corrected IS NULL AND place = 'excluded' AND reason = 'refunded'
-                AND excluded_at > count_refunds_once.at - interval '7 days'
+                AND excluded_at
+                    > least(count_refunds_once.at, (SELECT closed_at FROM audit.frontier)) - interval '7 days'
             UNION
             SELECT transaction_id, bundle_id, environment
             FROM unnest(corrected)
@@ -1991,7 +1992,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Begins from what was refunded in the last week, or delivered since the books were closed; or from these alone, of which Apple tells another original or period than was known.';
+COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Begins from what was refunded in the week before the books were closed or later, or delivered since then; or from these alone, of which Apple tells another original or period than was known.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
