@@ -30,7 +30,8 @@ private enum Edit: String, CaseIterable {
     case receiptPutOff, receiptPutOffForEver, receiptTriedLater
     case caseOpened, receiptSettled, receiptRemoved
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
-    case booked, bookedBeyondReckoning, bookedLater, bookedTwice, closedLater, closedByNoBooks, refundedShare
+    case booked, bookedBeyondReckoning, bookedAsFree, bookedLater, bookedTwice, closedLater, closedByNoBooks
+    case refundedShare
     case event, eventRemoved, lastEvent, eventSlippedIn, link, lastLinksRemoved
 
     var sql: SQL {
@@ -131,6 +132,12 @@ private enum Edit: String, CaseIterable {
         case .lastMoveRemoved: "DELETE FROM iap.moves WHERE move_id = (SELECT max(move_id) FROM iap.moves)"
         case .booked: "UPDATE iap.books SET milliunits = milliunits + 1 WHERE milliunits IS NOT NULL"
         case .bookedBeyondReckoning: "UPDATE iap.books SET units = -9223372036854775808"
+        // What is free, as if it had no price, and the other way around.
+        case .bookedAsFree:
+            """
+            UPDATE iap.books SET milliunits = CASE WHEN milliunits IS NULL THEN 0 END
+            WHERE transactions <> 0 AND (milliunits IS NULL OR milliunits = 0)
+            """
         case .bookedLater: "UPDATE iap.books SET booked_on = booked_on + 1 WHERE account = 'delivered'"
         case .bookedTwice:
             """
@@ -226,7 +233,8 @@ private enum Edit: String, CaseIterable {
         case .move: .moveSeals
         case .moveRemoved, .lastMoveRemoved: .latestMoves
         case .lastMoveAmount: .moveSeals
-        case .booked, .bookedBeyondReckoning, .bookedLater, .bookedTwice, .closedLater, .closedByNoBooks:
+        case .booked, .bookedBeyondReckoning, .bookedAsFree, .bookedLater, .bookedTwice, .closedLater,
+            .closedByNoBooks:
             .journal
         case .refundedShare: .chain
         case .event, .lastEvent: .eventSeals

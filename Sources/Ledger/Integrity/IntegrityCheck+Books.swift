@@ -58,19 +58,21 @@ extension IntegrityCheck {
         FROM (
             SELECT
                 run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail, transactions,
-                units, coalesce(milliunits, 0) AS milliunits
+                units, milliunits
             FROM books
             UNION ALL
             SELECT
                 told.run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail,
-                -transactions, -told.units, -coalesce(milliunits, 0)
+                -transactions, -told.units, -milliunits
             FROM closings AS links
             CROSS JOIN LATERAL booked(
                 links.run_id, links.closed_before,
                 \(frontiers(before: "links.upto_before"))) AS told
         ) AS line
         GROUP BY
-            run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail
+            run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail,
+            -- What is free is worth 0, and what has no price nothing that is known.
+            milliunits IS NULL
         HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0
         """
 
