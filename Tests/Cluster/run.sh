@@ -153,6 +153,15 @@ printf '[database]\nconninfo = dbname=iap user=iap_job\n[report]\ndirectory = %s
 .build/"${CONFIGURATION:-release}"/iap-reconcile verify --config "$kept/iap-reconcile.conf" --quiet >"$kept/verified" ||
     { cat "$kept/verified" >&2; fail "the database that moved to a cluster does not hold together"; }
 echo "Cluster: a database that moved to it holds the same $(wc -l <"$kept/restored/rows") rows, and verify is content"
+# What a cluster dumps is restored on a cluster in the same way.
+"$bin/pg_dump" -Fc -f "$kept/dump of a cluster" iap
+scripts/citus-cluster database "$cluster" again
+PGOPTIONS='-c citus.enable_ddl_propagation=off' "$bin/pg_restore" --no-privileges -d again "$kept/dump of a cluster"
+"$bin/psql" -X -q -d again -v ON_ERROR_STOP=1 -f sql/roles.sql -f sql/citus.sql -o /dev/null 2>"$kept/restored.log" ||
+    { cat "$kept/restored.log" >&2; fail "what a cluster dumped can't be distributed again"; }
+mkdir "$kept/again"
+"$bin/psql" -X -q -A -t -d again -v ON_ERROR_STOP=1 -f Tests/Cluster/content.sql >"$kept/again/rows"
+same dumped again "what a cluster dumped holds another thing"
 "$bin/psql" -X -q -d iap -U iap_app -v ON_ERROR_STOP=1 -o /dev/null 2>"$kept/upload" \
     -c "SELECT iap.submit_receipt('com.example.game', 'first', 'once', '1')" -c "SET citus.log_remote_commands = on" \
     -c "SELECT iap.submit_receipt('com.example.game', 'second', 'once', '2')"
