@@ -20,7 +20,8 @@ extension Doctor {
         case .distributed(let table):
             Finding(
                 "cluster", .wrong, "iap.\(table) is distributed, and a night wants it on the coordinator",
-                remedy: "SELECT undistribute_table('iap.\(table)').")
+                remedy: "Dump the database, and restore it in a new one (docs/scale.md): "
+                    + "undistribute_table would drop functions that read its rows, and rights.")
         case .uploadsInPieces:
             Finding(
                 "cluster", .warning, "an upload is sent to its worker statement by statement, which takes longer",
