@@ -59,6 +59,10 @@ sql -c "CREATE TABLE iap.sales_distributed AS SELECT 1 AS bucket" \
     -c "SELECT create_distributed_table('iap.sales_distributed', 'bucket')"
 says '^wrong iap.sales_distributed is distributed, and a night wants it on the coordinator'
 sql -c "DROP TABLE iap.sales_distributed"
+sql -c "CREATE TABLE audit.links_distributed AS SELECT 1 AS position" \
+    -c "SELECT create_distributed_table('audit.links_distributed', 'position')"
+says '^wrong audit.links_distributed is distributed, and a night wants it on the coordinator'
+sql -c "DROP TABLE audit.links_distributed"
 
 sql -c "SELECT create_distributed_function('iap.store_upload(smallint, bigint, text, text, text, bytea, integer, text, text,
     jsonb, timestamptz)', 'bucket', colocate_with => 'iap.receipts', force_delegation => false)"

@@ -16,10 +16,10 @@ extension Doctor {
         switch problem {
         case .notDistributed(let table):
             Finding(
-                "cluster", .wrong, "iap.\(table) is not distributed by its bucket, with the inbox", remedy: distributes)
+                "cluster", .wrong, "\(table) is not distributed by its bucket, with the inbox", remedy: distributes)
         case .distributed(let table):
             Finding(
-                "cluster", .wrong, "iap.\(table) is distributed, and a night wants it on the coordinator",
+                "cluster", .wrong, "\(table) is distributed, and a night wants it on the coordinator",
                 remedy: "Dump the database, and restore it in a new one (docs/scale.md): "
                     + "undistribute_table would drop functions that read its rows, and rights.")
         case .uploadsInPieces:

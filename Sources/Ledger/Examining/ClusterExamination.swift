@@ -66,19 +66,20 @@ extension LedgerSession {
             """
             WITH placed AS (
                 SELECT
-                    relname::text AS name, colocationid,
+                    format('%s.%s', nspname, relname) AS name, colocationid,
                     column_to_column_name(logicalrelid, partkey) IS NOT DISTINCT FROM 'bucket' AS is_by_bucket
                 FROM pg_catalog.pg_dist_partition
                 JOIN pg_class ON pg_class.oid = logicalrelid
-                WHERE relnamespace = 'iap'::regnamespace
+                JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                WHERE nspname IN ('iap', 'audit')
             )
             SELECT wanted.name, true AS is_inbox
-            FROM unnest(ARRAY['receipts', 'uploads']) AS wanted (name)
+            FROM unnest(ARRAY['iap.receipts', 'iap.uploads']) AS wanted (name)
             LEFT JOIN placed ON placed.name = wanted.name AND is_by_bucket
-                AND colocationid = (SELECT colocationid FROM placed WHERE name = 'receipts')
+                AND colocationid = (SELECT colocationid FROM placed WHERE name = 'iap.receipts')
             WHERE placed.name IS NULL
             UNION ALL
-            SELECT name, false FROM placed WHERE name NOT IN ('receipts', 'uploads')
+            SELECT name, false FROM placed WHERE name NOT IN ('iap.receipts', 'iap.uploads')
             ORDER BY 2 DESC, 1
             """
         ).map { row in
