@@ -14,6 +14,10 @@ extension Doctor {
 
     private static func finding(on problem: ClusterExamination.Problem) -> Finding {
         switch problem {
+        case .inboxAtHome:
+            Finding(
+                "cluster", .warning, "the inbox lies on the coordinator alone, and no worker has any of it",
+                remedy: distributes)
         case .notDistributed(let table):
             Finding(
                 "cluster", .wrong, "\(table) is not distributed by its bucket, with the inbox", remedy: distributes)

@@ -4,6 +4,8 @@ import PostgreSQL
 public struct ClusterExamination: Sendable {
     /// Something that is not as a night needs it.
     public enum Problem: Hashable, Sendable {
+        /// Workers are joined, and nothing of the inbox lies there.
+        case inboxAtHome
         /// A table of the inbox is not distributed by its bucket, together with the other.
         case notDistributed(table: String)
         /// A table of the ledger is distributed that `sql/citus.sql` leaves on the coordinator.
@@ -33,8 +35,9 @@ public struct ClusterExamination: Sendable {
 extension LedgerSession {
     /// Looks at what a run relies on in a cluster; `nil` if the database is none.
     public func examineCluster() async throws(LedgerError) -> ClusterExamination? {
-        guard try await isClustered() else { return nil }
+        let isClustered = try await isClustered()
         return try await translating {
+            if !isClustered { guard try await hasWorkers() else { return nil } }
             let citus = try await connection.only(
                 """
                 SELECT
@@ -49,6 +52,11 @@ extension LedgerSession {
                 FROM pg_catalog.pg_extension
                 WHERE extname = 'citus'
                 """)
+            guard isClustered else {
+                return ClusterExamination(
+                    version: try citus.decode("extversion"), workers: try citus.decode("workers"),
+                    problems: [.inboxAtHome])
+            }
             var problems = try await misplacedTables()
             if try citus.decode("recovers_nothing", as: Bool.self) { problems.append(.recoversNothing) }
             if try !citus.decode("delegates", as: Bool.self) { problems.append(.uploadsInPieces) }
@@ -59,6 +67,15 @@ extension LedgerSession {
             return ClusterExamination(
                 version: try citus.decode("extversion"), workers: try citus.decode("workers"), problems: problems)
         }
+    }
+
+    private func hasWorkers() async throws -> Bool {
+        let isCitus = try await connection.only(
+            "SELECT to_regclass('pg_catalog.pg_dist_node') IS NOT NULL AS is_there")
+        guard try isCitus.decode("is_there", as: Bool.self) else { return false }
+        return try await connection.only(
+            "SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_node WHERE shouldhaveshards AND groupid <> 0) AS has_workers"
+        ).decode("has_workers")
     }
 
     private func misplacedTables() async throws -> [ClusterExamination.Problem] {
