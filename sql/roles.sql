@@ -120,8 +120,8 @@ GRANT EXECUTE ON FUNCTION
     iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_originals, iap.take_untaken,
     iap.type_by, iap.type_of, iap.withdraw_all_restored, iap.withdraw_granted_twice,
     -- Whose it is, and cases.
-    iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history, iap.owners_of, iap.taken_until,
-    iap.watch_again,
+    iap.admitted_otherwise, iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history,
+    iap.owners_of, iap.taken_until, iap.watch_again,
     -- The batch.
     iap.add_sightings, iap.confirm, iap.enter_unlocked, iap.hear, iap.hear_patiently, iap.is_confirmation,
     iap.is_news, iap.record, iap.sight_again, iap.sight_owed, iap.sightings_of,

@@ -97,6 +97,14 @@ import Testing
         #expect(candidates.last == OwnerCandidate(userID: "anna", evidence: [.toldSupport]))
     }
 
+    @Test func whomTheServerAdmittedAnotherIdForCountsAsMuch() throws {
+        var facts = try Sample.facts()
+        (facts.admittedFor, facts.admittedOtherwiseFor) = ("anna", ["ben"])
+        let assessment = Assessment(of: facts)
+        #expect(assessment.owner == .ambiguous(["anna", "ben"]))
+        #expect(assessment.candidates.allSatisfy { $0.evidence.first == .admitted })
+    }
+
     /// One history has been seen with two accounts.
     @Test func theAccountSpeaksForNobodyBesideWhoHandedItIn() throws {
         for (isInReceipt, users) in [(true, ["ben"]), (false, ["ben", "anna"])] {

@@ -1045,6 +1045,26 @@ $$;
 
 COMMENT ON FUNCTION iap.admit_owed(bundle_id text, environment text, transaction_id text, restored iap.change[], run bigint, at timestamp with time zone) IS 'Has a purchase be for whom its app''s server admitted it under another id, of those that are withdrawn for its sake; false where it is white no more, or another session has it.';
 
+CREATE FUNCTION iap.admitted_otherwise(t iap.transactions) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE ROWS 1
+    AS $$
+BEGIN
+    IF t.admitted_user_id IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT DISTINCT kin.admitted_user_id
+    FROM transactions AS kin
+    WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
+        AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
+        AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
+        AND kin.admitted_user_id <> t.admitted_user_id
+        AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions);
+END
+$$;
+
+COMMENT ON FUNCTION iap.admitted_otherwise(t iap.transactions) IS 'For whom else the app''s own server admitted a purchase, under another of its ids: each counts as the purchase, whichever it was told of first.';
+
 CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -4941,14 +4961,7 @@ BEGIN
         -- For whom the app's own server admitted it.
         SELECT t.admitted_user_id
         UNION ALL
-        -- Or another id of the same purchase, which counts as this one, whichever it was told of first.
-        SELECT kin.admitted_user_id
-        FROM transactions AS kin
-        WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
-            AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
-            AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
-            AND kin.admitted_user_id <> t.admitted_user_id
-            AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions)
+        SELECT iap.admitted_otherwise(t)
         UNION ALL
         -- To adopt a purchase is to admit it: the server may have done so for another.
         SELECT iap.adopted_for(t) WHERE t.admitted_user_id IS NOT NULL
@@ -10427,6 +10440,8 @@ REVOKE ALL ON FUNCTION iap.add_sightings(added iap.sightings[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.admit_owed(bundle_id text, environment text, transaction_id text, restored iap.change[], run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.admitted_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) FROM PUBLIC;
 

@@ -23,9 +23,11 @@ struct CaseContext {
         let orders = try await session.orders(for: page, tokens: tokens)
         let made = try await session.receiptDates(for: page)
         let adopted = try await session.adoptedUsers(of: page)
+        let admittedOtherwise = try await session.usersAdmittedOtherwise(of: page)
         for index in page.indices {
             orders.add(to: &page[index], token: tokens[index])
             page[index].adoptedFor = adopted[page[index].key]
+            page[index].admittedOtherwiseFor = admittedOtherwise[page[index].key] ?? []
             page[index].onlyCameWithOthers = neighbours.onlyCameWithOthers(page[index])
             page[index].isMissingLater = made.isMissingLater(page[index])
         }

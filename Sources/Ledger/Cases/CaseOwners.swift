@@ -17,6 +17,22 @@ extension LedgerSession {
         return owners
     }
 
+    /// For whom else the apps' servers admitted these cases' purchases, under other ids of theirs.
+    func usersAdmittedOtherwise(of page: [CaseFacts]) async throws -> [TransactionKey: [String]] {
+        let admitted = page.filter { $0.admittedFor != nil }.map(\.key.id.text)
+        guard !admitted.isEmpty else { return [:] }
+        let rows = try await connection.query(
+            """
+            SELECT transaction_id, bundle_id, environment, iap.admitted_otherwise(transactions) AS user_id
+            FROM transactions
+            WHERE transaction_id = ANY (\(admitted))
+            ORDER BY user_id
+            """)
+        var users: [TransactionKey: [String]] = [:]
+        for row in rows { users[try TransactionKey(row), default: []].append(try row.decode("user_id")) }
+        return users
+    }
+
     /// The users for whom the support desk adopted these cases' purchases.
     func adoptedUsers(of page: [CaseFacts]) async throws -> [TransactionKey: String] {
         let admitted = page.filter { $0.admittedFor != nil }.map(\.key.id.text)

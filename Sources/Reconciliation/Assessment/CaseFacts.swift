@@ -17,6 +17,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var nightsConfirmed: Int
     /// The user for whom the app's own server admitted it, if it did.
     public var admittedFor: String?
+    /// The users for whom it admitted the same purchase under other ids.
+    public var admittedOtherwiseFor: [String] = []
     public var sightings: [Sighting] = []
     /// Uploads of genuine receipts for this very transaction that don't hold it, the earliest first.
     public var mentions: [Mention] = []

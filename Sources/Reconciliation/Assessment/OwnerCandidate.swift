@@ -23,6 +23,7 @@ extension OwnerCandidate {
         for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
         // To adopt a purchase is to admit it: that is the support desk's word, not the server's.
         if facts.admittedFor != facts.adoptedFor { found.add(facts.admittedFor, .admitted) }
+        for user in facts.admittedOtherwiseFor { found.add(user, .admitted) }
         found.add(facts.adoptedFor, .toldSupport)
         let uploaded = Set(facts.namedOrderIDs + facts.broughtOrderIDs)
         for order in facts.orders where uploaded.contains(order.id) { found.add(order.userID, .order) }

@@ -160,6 +160,34 @@ import Verification
         }
     }
 
+    /// The app's server admits one id for one user, and another for another: nothing says who of them bought it.
+    @Test func s18WhatWasAdmittedForTwoIsNobodysUntilTheDeskSays() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let original = play.buy("1000000000001808", "noads") { $0.productType = .nonConsumable }
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES ('com.example.game', 'noads', 'non_consumable', 'No ads')
+                """)
+            let restored = play.buy("1000000000001809", "noads", hoursAgo: 180) {
+                $0.originalID = original.id
+                $0.productType = .nonConsumable
+            }
+            // So that the app is known to deliver such.
+            let other = play.buy("1000000000001810", "noads", account: "carl", hoursAgo: 300) {
+                $0.productType = .nonConsumable
+            }
+            try await play.admit(other, for: "carl")
+            #expect(try await play.claim(other, for: "carl") == "delivered")
+            try await play.admit(original)
+            try await play.admit(restored, for: "ben")
+            let cases = try await play.night().findings.cases
+            #expect(cases.map(\.key.id.text) == [original.id])
+            #expect(cases.first?.assessment.owner == .ambiguous(["anna", "ben"]))
+            #expect(try await play.claim(original) == "undecided")
+        }
+    }
+
     /// Nobody said what type the product is of: no consumable has another's id as its original, and no subscription is
     /// without an expiry.
     @Test func s18WhatIsRestoredIsDeliveredOnceWhereNobodyKnowsItsType() async throws {

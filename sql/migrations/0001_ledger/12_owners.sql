@@ -59,6 +59,26 @@ $$;
 COMMENT ON FUNCTION iap.adopted_for IS
     'For whom the support desk adopted a transaction, by its latest word; NULL where it did not.';
 
+CREATE FUNCTION iap.admitted_otherwise(t iap.transactions) RETURNS SETOF text
+LANGUAGE plpgsql STABLE ROWS 1 AS $$
+BEGIN
+    IF t.admitted_user_id IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT DISTINCT kin.admitted_user_id
+    FROM transactions AS kin
+    WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
+        AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
+        AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
+        AND kin.admitted_user_id <> t.admitted_user_id
+        AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions);
+END
+$$;
+COMMENT ON FUNCTION iap.admitted_otherwise IS
+    'For whom else the app''s own server admitted a purchase, under another of its ids: each counts as the purchase, '
+    'whichever it was told of first.';
+
 CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -79,14 +99,7 @@ BEGIN
         -- For whom the app's own server admitted it.
         SELECT t.admitted_user_id
         UNION ALL
-        -- Or another id of the same purchase, which counts as this one, whichever it was told of first.
-        SELECT kin.admitted_user_id
-        FROM transactions AS kin
-        WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
-            AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
-            AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
-            AND kin.admitted_user_id <> t.admitted_user_id
-            AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions)
+        SELECT iap.admitted_otherwise(t)
         UNION ALL
         -- To adopt a purchase is to admit it: the server may have done so for another.
         SELECT iap.adopted_for(t) WHERE t.admitted_user_id IS NOT NULL
