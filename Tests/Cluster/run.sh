@@ -157,7 +157,8 @@ echo "Cluster: a database that moved to it holds the same $(wc -l <"$kept/restor
 "$bin/pg_dump" -Fc -f "$kept/dump of a cluster" iap
 scripts/citus-cluster database "$cluster" again
 PGOPTIONS='-c citus.enable_ddl_propagation=off' "$bin/pg_restore" --no-privileges -d again "$kept/dump of a cluster"
-"$bin/psql" -X -q -d again -v ON_ERROR_STOP=1 -f sql/roles.sql -o /dev/null
+"$bin/psql" -X -q -d again -v ON_ERROR_STOP=1 -f sql/roles.sql -o /dev/null 2>"$kept/restored.log" ||
+    { cat "$kept/restored.log" >&2; fail "what a cluster dumped takes no roles"; }
 sed 's/dbname=iap/dbname=again/' "$kept/iap-reconcile.conf" >"$kept/again.conf"
 .build/"${CONFIGURATION:-release}"/iap-reconcile doctor --config "$kept/again.conf" >"$kept/again.doctor" || true
 grep -q 'the inbox lies on the coordinator alone' "$kept/again.doctor" ||
