@@ -465,6 +465,20 @@ SELECT is(
     test.hear(test.heard(
         'xu2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'xu0')),
     'white', 'is owed once more is known');
+SELECT test.admit('xs1', 'xs0', 'full'), test.claim('xs1'), test.hear(test.heard(
+    id, product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'xs0',
+    exclusion => 'restored'))
+FROM unnest(ARRAY['xs2', 'xs3']) AS id;
+SELECT test.admit('xr1', 'xr0', 'full'), test.hear(test.heard(
+    'xr2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'xr0',
+    exclusion => 'restored'));
+SELECT test.share('xs1', 'xs0'), test.share('xs3', 'xs0'), test.share('xr1', 'xr0');
+SELECT is(test.night(), '0 0 2', 'nor is what never got to white for its sake lost until then');
+SELECT set_eq(
+    $$SELECT test.places(original) FROM unnest(ARRAY['xs0', 'xr0']) AS original$$,
+    ARRAY['xs1 black', 'xs2 white', 'xs3 restored', 'xr1 family_shared', 'xr2 white'],
+    'but for what is shared as well');
+SELECT is(test.claim(id), 'delivered', 'to be had by ' || id) FROM unnest(ARRAY['xs2', 'xr2']) AS id;
 SELECT test.admit('xv1', product_id => 'full'), test.claim('xv1'), test.admit('xw1', product_id => 'full');
 SELECT test.hear(test.heard(
     id || '2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => id || '1'))

@@ -3805,9 +3805,11 @@ CREATE FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) RET
     AS $_$
     SELECT ($1).original_transaction_id <> ($2).original_transaction_id
         OR coalesce(($1).web_order_line_item_id <> ($2).web_order_line_item_id, false)
+        -- What a family shares was another purchase.
+        OR (($2).is_family_shared AND NOT ($1).is_family_shared)
 $_$;
 
-COMMENT ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) IS 'Whether a transaction is of another original purchase, or period, than was known.';
+COMMENT ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) IS 'Whether a transaction is of another original purchase, or period, than was known; or of none of its own, for a family shares it.';
 
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -5828,7 +5830,7 @@ BEGIN
             restored.transaction_id, restored.bundle_id, restored.environment
         FROM withdrawn
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
-        WHERE restored.reason = 'restored' AND restored.refunded_at IS NULL
+        WHERE restored.reason = 'restored' AND restored.refunded_at IS NULL AND NOT restored.is_family_shared
             AND NOT EXISTS (
                 SELECT FROM transactions AS same
                 WHERE iap.is_of_original(
@@ -5836,9 +5838,9 @@ BEGIN
                     AND same.bundle_id = restored.bundle_id AND same.environment = restored.environment
                     AND same.transaction_id <> restored.transaction_id
                     AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
+                    AND NOT same.is_family_shared
                     AND (
-                        same.place <> 'excluded' OR same.reason = 'dismissed'
-                        OR (same.refunded_at IS NOT NULL AND NOT same.is_family_shared)))
+                        same.place <> 'excluded' OR same.reason = 'dismissed' OR same.refunded_at IS NOT NULL))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id IN (restored.original_transaction_id, restored.transaction_id)

@@ -39,8 +39,9 @@ extension LedgerSession {
         var known = KnownOriginals()
         guard !originals.isEmpty else { return known }
         let ids = Set(originals.map(\.id.text)).sorted()
+        // What a family shares was another purchase.
         let isKnown: SQL = """
-            (place IN ('black', 'white') OR (refunded_at IS NOT NULL AND reason <> 'family_shared'))
+            (NOT is_family_shared AND (place IN ('black', 'white') OR refunded_at IS NOT NULL))
             """
         try await translating {
             let rows = try await connection.query(

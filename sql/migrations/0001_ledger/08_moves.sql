@@ -28,9 +28,12 @@ CREATE FUNCTION iap.is_parted(was iap.transactions, became iap.transactions) RET
 LANGUAGE sql IMMUTABLE AS $$
     SELECT ($1).original_transaction_id <> ($2).original_transaction_id
         OR coalesce(($1).web_order_line_item_id <> ($2).web_order_line_item_id, false)
+        -- What a family shares was another purchase.
+        OR (($2).is_family_shared AND NOT ($1).is_family_shared)
 $$;
 COMMENT ON FUNCTION iap.is_parted IS
-    'Whether a transaction is of another original purchase, or period, than was known.';
+    'Whether a transaction is of another original purchase, or period, than was known; or of none of its own, for a '
+    'family shares it.';
 
 CREATE FUNCTION iap.parted_from(was iap.transactions, became iap.transactions) RETURNS jsonb
 -- As iap.refund_shares.

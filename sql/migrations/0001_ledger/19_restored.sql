@@ -302,7 +302,7 @@ BEGIN
             restored.transaction_id, restored.bundle_id, restored.environment
         FROM withdrawn
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
-        WHERE restored.reason = 'restored' AND restored.refunded_at IS NULL
+        WHERE restored.reason = 'restored' AND restored.refunded_at IS NULL AND NOT restored.is_family_shared
             AND NOT EXISTS (
                 SELECT FROM transactions AS same
                 WHERE iap.is_of_original(
@@ -310,9 +310,9 @@ BEGIN
                     AND same.bundle_id = restored.bundle_id AND same.environment = restored.environment
                     AND same.transaction_id <> restored.transaction_id
                     AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
+                    AND NOT same.is_family_shared
                     AND (
-                        same.place <> 'excluded' OR same.reason = 'dismissed'
-                        OR (same.refunded_at IS NOT NULL AND NOT same.is_family_shared)))
+                        same.place <> 'excluded' OR same.reason = 'dismissed' OR same.refunded_at IS NOT NULL))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id IN (restored.original_transaction_id, restored.transaction_id)
