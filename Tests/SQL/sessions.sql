@@ -213,6 +213,16 @@ SELECT test.says('server', 'COMMIT PREPARED ''zoe''');
 SELECT is(test.ends('privacy'), 'erased', 'and erased');
 SELECT is(
     test.says('owner', $$SELECT count(*)::text FROM iap.black WHERE user_id = 'zoe'$$), '0', 'with all that is theirs');
+-- And while what they upload is not committed yet, wherever it is written.
+SELECT test.says('server', 'BEGIN');
+SELECT ok(
+    test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'yan', 'a receipt of yan''s')::text$$) ~ '^\d+$',
+    'a receipt is uploaded');
+SELECT ok(test.waits('privacy', $$SELECT iap.erase_user('yan', 'pat', true) ->> 'outcome'$$), 'which is waited for');
+SELECT test.says('server', 'COMMIT');
+SELECT is(test.ends('privacy'), 'erased', 'and erased');
+SELECT is(
+    test.says('owner', $$SELECT count(*)::text FROM iap.receipts WHERE user_id = 'yan'$$), '0', 'with who uploaded it');
 SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
 SELECT is(
     test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',
