@@ -223,6 +223,17 @@ SELECT test.says('server', 'COMMIT');
 SELECT is(test.ends('privacy'), 'erased', 'and erased');
 SELECT is(
     test.says('owner', $$SELECT count(*)::text FROM iap.receipts WHERE user_id = 'yan'$$), '0', 'with who uploaded it');
+-- Whoever hangs with a receipt of theirs in hand is waited for no longer than the caller says.
+SELECT test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'yan', 'another')::text$$);
+SELECT test.says('server', 'BEGIN');
+SELECT test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'yan', 'another', '77')::text$$);
+SELECT test.says('privacy', 'BEGIN');
+SELECT test.says('privacy', 'SET LOCAL lock_timeout = ''300ms''');
+SELECT is(
+    test.says('privacy', $$SELECT iap.erase_user('yan', 'pat', true) ->> 'outcome'$$), '55P03',
+    'a receipt in hand is waited for as long as the lock_timeout says');
+SELECT test.says('server', 'COMMIT');
+SELECT test.says('privacy', 'ROLLBACK');
 SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
 SELECT is(
     test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',
