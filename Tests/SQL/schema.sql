@@ -1898,6 +1898,7 @@ CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, 
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     known record;
