@@ -227,6 +227,16 @@ SELECT test.hear(test.heard('1640', 'server_api', 'full', product_type => 'non_c
     test.hear(test.heard('1641', product_id => 'full', original_transaction_id => '1640', exclusion => 'restored'));
 SELECT is(test.admit('1641', '1640', 'full', user_id => 'ron'), 'already_white', 'nor does it matter when');
 SELECT results_eq($$SELECT test.owed('ron')$$, $$VALUES ('1640 {} t')$$, 'it is admitted');
+SELECT test.admit('1650', product_id => 'full', user_id => 'ray'), test.admit('1651', '1650', 'full', user_id => 'rex');
+SELECT results_eq($$SELECT test.owed('rex')$$, $$VALUES ('1651 {} f')$$, 'what may be another''s, under another id');
+SELECT test.withdraw();
+SELECT results_eq(
+    format('SELECT test.owed(%L)', who), $$VALUES ('1650 {} f')$$,
+    format('may be %s''s when one id stands for both', who))
+FROM unnest(ARRAY['ray', 'rex']) AS who;
+SELECT is(
+    test.run_as('iap_privacy', $$SELECT iap.erase_user('rex', 'pat')$$)::jsonb -> 'open' ->> 0, '1650',
+    'and so it is open while either is erased');
 
 -- What nobody paid, and what nobody knows.
 SELECT is(test.status('999'), 'unknown', 'nobody ever heard of it');

@@ -4557,6 +4557,11 @@ CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.tra
         FROM iap.transactions AS w
         WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND starts_with(w.place, 'white')
         UNION
+        -- What another had admitted under the id that stands for both: see iap.admitted_otherwise.
+        SELECT iap.owed_as(ROW(r.*)::iap.transactions), r.environment
+        FROM iap.transactions AS r
+        WHERE r.admitted_user_id = $2 AND r.bundle_id = $1 AND r.reason = 'restored'
+        UNION
         SELECT w.transaction_id, w.environment
         FROM (
             SELECT o.app_account_token AS token FROM iap.orders AS o
@@ -4640,7 +4645,7 @@ COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed
 
 CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $_$
 #variable_conflict use_column
 BEGIN
@@ -10374,6 +10379,8 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (deliver
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
 CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE (starts_with(place, 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));
+
+CREATE INDEX transactions_restored_by_admission ON iap.transactions USING btree (admitted_user_id, bundle_id) WHERE ((reason = 'restored'::text) AND (admitted_user_id IS NOT NULL));
 
 CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions USING btree ((((original_purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date)) WHERE ((original_transaction_id <> transaction_id) AND (original_purchased_at IS NOT NULL) AND (expires_at IS NULL) AND (product_type IS DISTINCT FROM 'auto_renewable'::text));
 

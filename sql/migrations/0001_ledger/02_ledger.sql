@@ -131,6 +131,9 @@ CREATE INDEX transactions_white_by_admission ON iap.transactions (admitted_user_
     WHERE starts_with(place, 'white') AND admitted_user_id IS NOT NULL;
 CREATE INDEX transactions_white_by_token ON iap.transactions (app_account_token, bundle_id)
     WHERE starts_with(place, 'white') AND app_account_token IS NOT NULL;
+-- And what they had admitted under another id than the one by which it is owed: see iap.open_for.
+CREATE INDEX transactions_restored_by_admission ON iap.transactions (admitted_user_id, bundle_id)
+    WHERE reason = 'restored' AND admitted_user_id IS NOT NULL;
 -- Whose order was paid, though nothing was delivered for it, or what may be taken back: see iap.unpaid_orders.
 CREATE INDEX transactions_not_owed_by_token ON iap.transactions (app_account_token, bundle_id)
     WHERE (reason IN ('dismissed', 'refunded') OR delivered_by IN ('resolved', 'entitlement'))

@@ -55,7 +55,7 @@ COMMENT ON FUNCTION iap.without_user(jsonb, text, text) IS
     'objects.';
 
 CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY

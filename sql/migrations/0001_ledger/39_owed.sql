@@ -101,6 +101,11 @@ LANGUAGE sql STABLE AS $$
         FROM iap.transactions AS w
         WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND starts_with(w.place, 'white')
         UNION
+        -- What another had admitted under the id that stands for both: see iap.admitted_otherwise.
+        SELECT iap.owed_as(ROW(r.*)::iap.transactions), r.environment
+        FROM iap.transactions AS r
+        WHERE r.admitted_user_id = $2 AND r.bundle_id = $1 AND r.reason = 'restored'
+        UNION
         SELECT w.transaction_id, w.environment
         FROM (
             SELECT o.app_account_token AS token FROM iap.orders AS o
