@@ -78,9 +78,6 @@ $$;
 SELECT is(test.admit_period('late-1'), 'white', 'a period that its server does not name');
 SELECT is(test.claim('late-1'), 'delivered', 'is delivered');
 SELECT is(test.admit_period('late-1', 'w1'), 'already_delivered', 'and named afterwards');
-SELECT ok(
-    (SELECT 'jit=off' = ANY (proconfig) FROM pg_proc WHERE oid = 'iap.count_refunds_once'::regproc),
-    'for which a session that compiles dear plans compiles none');
 SELECT is(test.admit_period('late-2', 'w1'), 'already_delivered', 'it is owed under no other id');
 SELECT test.admit_period('late-3'), test.admit_period('late-4');
 SELECT is(test.admit_period('late-3', 'w1'), 'already_white', 'nor under one that was there before');

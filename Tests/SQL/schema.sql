@@ -1373,6 +1373,7 @@ CREATE FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) RETUR
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     known   record;
@@ -1757,6 +1758,7 @@ CREATE FUNCTION iap.confirm(purchases iap.verified[]) RETURNS iap.standing[]
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     confirmed iap.standing[];
@@ -2847,6 +2849,7 @@ CREATE FUNCTION iap.granted_after(reached iap.transactions, at timestamp with ti
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_sort TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     changes iap.change[];
@@ -3753,6 +3756,7 @@ COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction
 CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 BEGIN
     RETURN EXISTS (
@@ -3820,6 +3824,7 @@ COMMENT ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactions)
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 BEGIN
     -- Of nothing else does Apple name one.
@@ -4142,6 +4147,7 @@ CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -5791,6 +5797,7 @@ CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RE
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     -- What was parted before, a night before has looked at.
@@ -6474,6 +6481,7 @@ CREATE FUNCTION iap.sight_owed(restored iap.sightings[]) RETURNS void
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     added iap.sightings[];
@@ -6922,6 +6930,7 @@ COMMENT ON FUNCTION iap.take_corrected(changes iap.change[]) IS 'Takes the origi
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
@@ -7251,6 +7260,7 @@ CREATE FUNCTION iap.take_untaken(run bigint, at timestamp with time zone) RETURN
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     known  record;
@@ -7381,6 +7391,7 @@ CREATE FUNCTION iap.uncover(run bigint, at timestamp with time zone, most intege
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     -- What is older, a night before has looked at.
@@ -7545,6 +7556,7 @@ CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zon
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     known record;
@@ -7689,6 +7701,7 @@ CREATE FUNCTION iap.withdraw_granted_twice(corrected iap.change[], actor text, r
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     known record;

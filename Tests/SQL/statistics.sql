@@ -1,6 +1,6 @@
 -- What the planner is let look at again.
 BEGIN;
-SELECT plan(8);
+SELECT plan(9);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.sighted(first integer, last integer) RETURNS void LANGUAGE sql AS $$
@@ -35,6 +35,14 @@ FROM generate_series(1, 30000) AS number;
 SELECT is(iap.analyze_grown(), '{transactions}', 'what is white has grown, though the ledger has not by a fifth');
 UPDATE pg_class SET relpages = 1000000 WHERE oid = 'iap.transactions'::regclass;
 SELECT is(iap.analyze_grown(), '{}', 'once');
+
+-- What is switched off makes a plan dear on paper, and a session that is not the job's compiles dear plans: for seconds,
+-- in which it holds its purchase.
+SELECT is_empty(
+    $$SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
+        AND 'enable_seqscan=off' = ANY (proconfig) AND NOT 'jit=off' = ANY (proconfig)$$,
+    'where scans are off, no plan is compiled');
 
 SELECT * FROM finish();
 ROLLBACK;

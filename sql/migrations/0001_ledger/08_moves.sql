@@ -120,8 +120,9 @@ CREATE FUNCTION iap.move(
     who text DEFAULT NULL
 ) RETURNS void
 -- By the primary keys, even where the plan was made when the tables were small. It fits any number of changes, and
--- takes longer to make than one change to write.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+-- takes longer to make than one change to write. Nor is it compiled: what is switched off makes it dear on paper, and a
+-- session that is not the job's would compile it, for seconds.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     change    iap.change;

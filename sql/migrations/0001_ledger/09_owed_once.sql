@@ -118,7 +118,7 @@ CREATE FUNCTION iap.withdraw_granted_twice(
     corrected iap.change[], actor text, run bigint, at timestamptz
 ) RETURNS void
 -- By the primary keys, as iap.move.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     known record;
 BEGIN
@@ -192,7 +192,7 @@ COMMENT ON FUNCTION iap.withdraw_restored IS
 
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
 -- By the primary keys, even where the plan was made when the tables were small.
-LANGUAGE plpgsql SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
     is_period boolean := t.web_order_line_item_id IS NOT NULL;
@@ -250,7 +250,7 @@ COMMENT ON FUNCTION iap.take_for_delivery IS
 
 CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
 -- By the primary key, even where the plan was made when the table was small.
-LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 BEGIN
     RETURN EXISTS (
         SELECT
@@ -276,7 +276,7 @@ COMMENT ON FUNCTION iap.is_delivered_otherwise IS
 
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
 -- By the primary key, even where the plan was made when the table was small.
-LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 BEGIN
     -- Of nothing else does Apple name one.
     RETURN t.web_order_line_item_id IS NOT NULL AND EXISTS (

@@ -111,7 +111,7 @@ COMMENT ON FUNCTION iap.is_confirmation IS
 
 CREATE FUNCTION iap.confirm(purchases iap.verified[]) RETURNS iap.standing[]
 -- By the primary keys, even where the plan was made when the tables were small.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     confirmed iap.standing[];
 BEGIN
@@ -383,7 +383,7 @@ COMMENT ON FUNCTION iap.sight_again IS
 
 CREATE FUNCTION iap.sight_owed(restored iap.sightings[]) RETURNS void
 -- By the primary keys, even where the plan was made when the tables were small.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     added iap.sightings[];
 BEGIN

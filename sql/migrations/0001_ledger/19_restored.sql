@@ -70,7 +70,7 @@ COMMENT ON FUNCTION iap.admit_owed IS
 
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamptz, most integer) RETURNS bigint
 -- By the primary keys, even where the plan was made when the tables were small.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     known record;
     rows  bigint := 0;
@@ -213,7 +213,7 @@ COMMENT ON FUNCTION iap.withdraw_all_restored IS
 
 CREATE FUNCTION iap.take_untaken(run bigint, at timestamptz) RETURNS void
 -- By the primary keys, as iap.withdraw_all_restored.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     known  record;
     change iap.change;
@@ -252,7 +252,7 @@ COMMENT ON FUNCTION iap.take_untaken IS
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     -- What was parted before, a night before has looked at.
     since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';

@@ -3,8 +3,7 @@
 CREATE FUNCTION iap.count_refunds_once(
     run bigint, at timestamptz, corrected iap.transactions[] DEFAULT NULL
 ) RETURNS void
--- By the primary keys, as iap.withdraw_all_restored. What is off makes a plan dear on paper, and a session that is not
--- the job's would compile it: for seconds, in which an app's server holds its purchase.
+-- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     known record;
@@ -128,7 +127,7 @@ COMMENT ON FUNCTION iap.count_refunds_once IS
 
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     known   record;
     told    iap.verified;

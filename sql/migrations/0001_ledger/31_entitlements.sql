@@ -225,7 +225,7 @@ CREATE FUNCTION iap.granted_after(reached iap.transactions, at timestamptz, most
 -- In the order of an index, which is read as far as the page takes: were all of white judged and sorted for each page,
 -- a first night would judge a million periods as often as they have pages.
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET jit = off AS $$
 DECLARE
     changes iap.change[];
 BEGIN
@@ -278,7 +278,7 @@ COMMENT ON FUNCTION iap.cover_entitled IS
 
 CREATE FUNCTION iap.uncover(run bigint, at timestamptz, most integer) RETURNS bigint
 -- By the primary keys, even where the plan was made when the tables were small.
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     -- What is older, a night before has looked at.
     since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
