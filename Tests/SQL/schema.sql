@@ -1578,6 +1578,8 @@ BEGIN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
+    -- An order that is about to be purged as never paid is looked at again before it goes.
+    PERFORM FROM iap.orders WHERE order_id = wanted AND bundle_id = claim.bundle_id FOR KEY SHARE;
     outcome := coalesce(outcome, iap.claim_outcome(t, claim.user_id, wanted));
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
@@ -5197,10 +5199,25 @@ BEGIN
         WHERE created_at >= since AND created_at < before
         LIMIT most
     ) AS found;
+    -- Who claims for one just now has it locked; who did so since, has named it.
+    SELECT array_agg(bundle_id), array_agg(order_id) INTO apps, unpaid
+    FROM (
+        SELECT bundle_id, order_id
+        FROM iap.orders
+        JOIN unnest(apps, unpaid) AS found (bundle_id, order_id) USING (bundle_id, order_id)
+        ORDER BY order_id, bundle_id
+        FOR UPDATE OF orders SKIP LOCKED
+    ) AS held;
     WITH gone AS (
         DELETE FROM iap.orders
         USING unnest(apps, unpaid) AS found (bundle_id, order_id)
         WHERE orders.bundle_id = found.bundle_id AND orders.order_id = found.order_id
+            AND NOT EXISTS (
+                SELECT FROM iap.claims
+                WHERE claims.order_id = orders.order_id AND claims.bundle_id = orders.bundle_id)
+            AND NOT EXISTS (
+                SELECT FROM iap.transactions
+                WHERE transactions.order_id = orders.order_id AND transactions.bundle_id = orders.bundle_id)
         RETURNING
             orders.bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on,
             iap.order_mark(orders.bundle_id, orders.order_id) AS mark

@@ -173,6 +173,25 @@ SELECT is(
     test.says('owner', $$SELECT iap.end_of_redelivery(r) FROM iap.redeliveries AS r WHERE transaction_id = 'held'$$),
     'redelivered', 'as its redelivery');
 
+-- An order of long ago, for which a server delivers while a night purges what was never paid.
+SELECT test.says('server', test.admitting('late', 'late', 'gems', NULL)),
+    test.says('server', format(
+        'SELECT iap.register_order(''com.example.a'', ''of-late'', ''ida'', ''gold'', created_at => %L)',
+        now() - interval '200 days'));
+CREATE FUNCTION test.purging() RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.says('owner', format(
+        'SELECT test.run_as(''iap_job'', %L)',
+        'SELECT iap.purge_orders(''2008-07-10'', now() - interval ''90 days'', 100)'))
+$$;
+SELECT test.says('server', 'BEGIN');
+SELECT is(
+    test.says('server', $$SELECT iap.claim('com.example.a', 'late', 'ida', 'of-late')$$), 'delivered',
+    'a server is about to deliver for an order');
+SELECT is(test.purging(), '0', 'which no night takes for one that was never paid');
+SELECT test.says('server', 'ROLLBACK');
+SELECT is(test.purging(), '1', 'until the server thinks better of it');
+
 -- What Apple tells of the period of something delivered while a server is about to deliver its other id.
 CREATE FUNCTION test.telling(id text, original text) RETURNS text
 LANGUAGE sql AS $$ SELECT format('SELECT test.hear_period(%L, %L, ''w1'')', id, original) $$;

@@ -178,6 +178,8 @@ BEGIN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
+    -- An order that is about to be purged as never paid is looked at again before it goes.
+    PERFORM FROM iap.orders WHERE order_id = wanted AND bundle_id = claim.bundle_id FOR KEY SHARE;
     outcome := coalesce(outcome, iap.claim_outcome(t, claim.user_id, wanted));
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;

@@ -96,10 +96,25 @@ BEGIN
         WHERE created_at >= since AND created_at < before
         LIMIT most
     ) AS found;
+    -- Who claims for one just now has it locked; who did so since, has named it.
+    SELECT array_agg(bundle_id), array_agg(order_id) INTO apps, unpaid
+    FROM (
+        SELECT bundle_id, order_id
+        FROM iap.orders
+        JOIN unnest(apps, unpaid) AS found (bundle_id, order_id) USING (bundle_id, order_id)
+        ORDER BY order_id, bundle_id
+        FOR UPDATE OF orders SKIP LOCKED
+    ) AS held;
     WITH gone AS (
         DELETE FROM iap.orders
         USING unnest(apps, unpaid) AS found (bundle_id, order_id)
         WHERE orders.bundle_id = found.bundle_id AND orders.order_id = found.order_id
+            AND NOT EXISTS (
+                SELECT FROM iap.claims
+                WHERE claims.order_id = orders.order_id AND claims.bundle_id = orders.bundle_id)
+            AND NOT EXISTS (
+                SELECT FROM iap.transactions
+                WHERE transactions.order_id = orders.order_id AND transactions.bundle_id = orders.bundle_id)
         RETURNING
             orders.bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on,
             iap.order_mark(orders.bundle_id, orders.order_id) AS mark
