@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(54);
+SELECT plan(55);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -97,6 +97,16 @@ SELECT iap.note_answers(
 SELECT results_eq(
     $$SELECT customer_id, revision, expires_at FROM iap.customers WHERE customer_id IN ('A', 'E')$$,
     $$VALUES ('A' COLLATE "C", 'r9', '2026-03-18Z'::timestamptz)$$, 'two that turn out to be one are one');
+-- What Apple answers may be somebody else's history, of whom more may be known or nothing.
+SELECT iap.note_answers(
+    'com.example.game', 'Production', '{A,B}', '{B,Z}', '{r10,r11}', '{2026-05-01Z,2026-06-01Z}', '7 days',
+    '2026-03-18Z');
+SELECT results_eq(
+    $$SELECT customer_id, transaction_id, revision, expires_at FROM iap.customers WHERE customer_id IN ('A', 'B', 'Z')
+        ORDER BY 1$$,
+    $$VALUES
+        ('A' COLLATE "C", 'c2' COLLATE "C", 'r9', '2026-03-18Z'::timestamptz), ('B', 'c4', NULL, '2026-03-06Z')$$,
+    'another''s history says nothing of a customer, who is asked about again by what is known');
 SELECT test.bought('c7', 'A', at => '2026-03-20Z');
 SELECT test.closed('2026-03-20Z');
 SELECT results_eq(

@@ -130,9 +130,26 @@ CREATE FUNCTION iap.note_answers(
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
-    WITH answered AS MATERIALIZED (
+    WITH asked AS MATERIALIZED (
+        SELECT
+            customer_id, account, revision, expires_at,
+            account <> (
+                SELECT t.app_transaction_id
+                FROM customers AS known
+                JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+                WHERE known.customer_id = asked.customer_id AND known.bundle_id = note_answers.bundle_id
+                    AND known.environment = note_answers.environment
+            ) AS is_of_another
+        FROM unnest(customer_ids, accounts, revisions, expiries) AS asked (customer_id, account, revision, expires_at)
+    ), told AS (
+        -- By another customer's revision Apple would pass over what this one buys, and by their account this one would
+        -- be taken for them, and not be asked about any more.
+        SELECT customer_id, own.account, own.revision, own.expires_at
+        FROM asked
+        LEFT JOIN LATERAL (SELECT account, revision, expires_at WHERE is_of_another IS NOT TRUE) AS own ON true
+    ), answered AS MATERIALIZED (
         DELETE FROM customers AS known
-        USING unnest(customer_ids, accounts, revisions, expiries) AS told (customer_id, account, revision, expires_at)
+        USING told
         WHERE known.customer_id = told.customer_id AND known.bundle_id = note_answers.bundle_id
             AND known.environment = note_answers.environment
         RETURNING
@@ -155,4 +172,5 @@ END
 $$;
 COMMENT ON FUNCTION iap.note_answers IS
     'Notes that Apple answered for these customers: up to where their histories are known, and when they are due '
-    'again. Whose appTransactionId it told is known by that from now on.';
+    'again. Whose appTransactionId it told is known by that from now on; but of an answer with another''s than the '
+    'purchase bears by which it was asked nothing is noted: it is another customer''s history.';
