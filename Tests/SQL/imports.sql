@@ -140,6 +140,38 @@ SELECT is(
     0::bigint, 'a period of which Apple told');
 SELECT is(test.row_of('72'), 'P restored verify_receipt 1 1', 'was delivered under another id');
 
+-- What the support desk called refunded long ago, and Apple refunds now under the id that the company delivered, or
+-- under a third one.
+CREATE FUNCTION test.refund(id text, original text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        id, product_id => 'full', product_type => 'non_consumable', original_transaction_id => original,
+        exclusion => 'refunded', refunded_at => now(), verified_at => now() + interval '1 day'))
+$$;
+SELECT test.admit(id, id, 'full'), test.resolve(id, 'refunded') FROM unnest(ARRAY['80', '83']) AS id;
+SELECT test.import(test.heard(
+    id, product_id => 'full', original_transaction_id => original, purchased_at => test.days_ago(40)))
+FROM (VALUES ('81', '80'), ('84', '83'), ('85', '83')) AS told (id, original);
+UPDATE iap.transactions SET excluded_at = test.days_ago(30) WHERE transaction_id IN ('80', '83');
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id IN ('80', '83');
+SELECT test.close_books();
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');
+SELECT set_eq(
+    $$SELECT transaction_id || ' ' || coalesce(reason, place) FROM iap.transactions
+    WHERE original_transaction_id IN ('80', '83')$$,
+    ARRAY['80 refunded', '81 black', '83 refunded', '84 black', '85 restored'], 'the desk''s word stays');
+SELECT test.refund('81', '80'), test.refund('85', '83');
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');
+SELECT set_eq(
+    $$SELECT transaction_id || ' ' || coalesce(reason, place) || CASE WHEN refunded_at IS NOT NULL THEN ' and back' END
+    FROM iap.transactions WHERE original_transaction_id IN ('80', '83')$$,
+    ARRAY['80 restored and back', '81 black and back', '83 restored and back', '84 black and back',
+        '85 restored and back'],
+    'until Apple''s is of what was delivered');
+SELECT results_eq(
+    $$SELECT refunded, transactions FROM finance.refunds WHERE product_id = 'full' ORDER BY 1$$,
+    $$VALUES ('after delivery', 3::bigint)$$, 'for which each refund counts once');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');

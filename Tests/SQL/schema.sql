@@ -1439,6 +1439,10 @@ BEGIN
             NULL, 'iap-reconcile', run, at, jsonb_build_object('refunded_as', known.transaction_id));
         carried := carried + 1;
     END LOOP;
+    IF carried > 0 THEN
+        -- What a person called refunded is so by Apple's word now.
+        PERFORM iap.count_refunds_once(run, at);
+    END IF;
     FOR known IN
         SELECT locked.t, restored.refund_reversed_at
         FROM moves
@@ -1912,7 +1916,8 @@ BEGIN
             SELECT transaction_id, bundle_id, environment
             FROM moves
             CROSS JOIN audit.frontier
-            WHERE corrected IS NULL AND iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
+            WHERE corrected IS NULL AND iap.is_beyond(move_id, upto, gaps)
+                AND kind IN ('imported', 'entitled', 'refunded')
             UNION
             SELECT transaction_id, bundle_id, environment
             FROM transactions
@@ -1997,8 +2002,10 @@ BEGIN
                     AND iap.is_same_purchase(ROW(t.*)::iap.transactions, ROW(same.*)::iap.transactions)
                 OFFSET 0
             ) AS stands
-            -- By Apple's word: what a person called refunded, they look after.
-            WHERE t.reason = 'refunded' AND t.refund_run_id IS NOT NULL
+            -- By Apple's word: what a person called refunded, they look after, until Apple tells of it for what was
+            -- delivered.
+            WHERE t.reason = 'refunded'
+                AND (t.refund_run_id IS NOT NULL OR (stands.place = 'black' AND stands.refund_run_id IS NOT NULL))
             ORDER BY
                 t.transaction_id, t.bundle_id, t.environment, stands.place <> 'black', stands.transaction_id
         )
@@ -2019,7 +2026,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Begins from what was refunded in the week before the books were closed or later, or delivered since then; or from these alone, of which Apple tells another original or period than was known.';
+COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. So is what a person called refunded, where Apple tells of it for what was delivered. Begins from what was refunded in the week before the books were closed or later, or delivered since then; or from these alone, of which Apple tells another original or period than was known.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER

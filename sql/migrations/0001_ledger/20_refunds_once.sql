@@ -13,7 +13,8 @@ BEGIN
             SELECT transaction_id, bundle_id, environment
             FROM moves
             CROSS JOIN audit.frontier
-            WHERE corrected IS NULL AND iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
+            WHERE corrected IS NULL AND iap.is_beyond(move_id, upto, gaps)
+                AND kind IN ('imported', 'entitled', 'refunded')
             UNION
             SELECT transaction_id, bundle_id, environment
             FROM transactions
@@ -98,8 +99,10 @@ BEGIN
                     AND iap.is_same_purchase(ROW(t.*)::iap.transactions, ROW(same.*)::iap.transactions)
                 OFFSET 0
             ) AS stands
-            -- By Apple's word: what a person called refunded, they look after.
-            WHERE t.reason = 'refunded' AND t.refund_run_id IS NOT NULL
+            -- By Apple's word: what a person called refunded, they look after, until Apple tells of it for what was
+            -- delivered.
+            WHERE t.reason = 'refunded'
+                AND (t.refund_run_id IS NOT NULL OR (stands.place = 'black' AND stands.refund_run_id IS NOT NULL))
             ORDER BY
                 t.transaction_id, t.bundle_id, t.environment, stands.place <> 'black', stands.transaction_id
         )
@@ -121,9 +124,9 @@ END
 $$;
 COMMENT ON FUNCTION iap.count_refunds_once IS
     'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count '
-    'as one: the other id is restored. Begins from what was refunded in the week before the books were closed or '
-    'later, or delivered since then; or from these alone, of which Apple tells another original or period than was '
-    'known.';
+    'as one: the other id is restored. So is what a person called refunded, where Apple tells of it for what was '
+    'delivered. Begins from what was refunded in the week before the books were closed or later, or delivered since '
+    'then; or from these alone, of which Apple tells another original or period than was known.';
 
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -192,6 +195,10 @@ BEGIN
             NULL, 'iap-reconcile', run, at, jsonb_build_object('refunded_as', known.transaction_id));
         carried := carried + 1;
     END LOOP;
+    IF carried > 0 THEN
+        -- What a person called refunded is so by Apple's word now.
+        PERFORM iap.count_refunds_once(run, at);
+    END IF;
     FOR known IN
         SELECT locked.t, restored.refund_reversed_at
         FROM moves
