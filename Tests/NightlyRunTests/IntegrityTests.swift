@@ -25,7 +25,7 @@ private enum Edit: String, CaseIterable {
     case whiteAmount, whiteProduct, whiteMoved, whiteBooked, whiteAdmission, whiteRemoved, whiteAdded
     case whiteExpiry, whiteCustomer, blackUser, blackTime, blackRefund, blackRemoved, blackWhiteAgain
     case excludedReason, excludedRemoved
-    case claimUser, claimRemoved, claimAdded, originalTaken
+    case claimUser, claimRemoved, claimAdded, originalTaken, orderGivenBack
     case sightingUser, entitlement, orderUser, tokenUser, waitingReceipt, waitingPayload, uploadOrder
     case receiptPutOff, receiptPutOffForEver, receiptTriedLater
     case caseOpened, receiptSettled, receiptRemoved
@@ -88,6 +88,7 @@ private enum Edit: String, CaseIterable {
             SELECT original_transaction_id, bundle_id, environment, transaction_id FROM iap.white
             WHERE transaction_id = \(Self.first("white"))
             """
+        case .orderGivenBack: "DELETE FROM iap.delivered_orders WHERE order_id = 'order-1'"
         case .sightingUser:
             "UPDATE iap.sightings SET user_id = 'thief' WHERE transaction_id = \(Self.first("sightings"))"
         case .orderUser:
@@ -218,6 +219,7 @@ private enum Edit: String, CaseIterable {
         case .claimRemoved: .claimsOfDeliveries
         case .claimAdded: .deliveredClaims
         case .originalTaken: .deliveredOriginals
+        case .orderGivenBack: .deliveredOrders
         case .sightingUser: .sightingSeals
         case .entitlement: .entitlementSeals
         case .orderUser: .orderSeals
@@ -287,7 +289,8 @@ private enum Edit: String, CaseIterable {
         let resolved = try await desk.query(
             """
             SELECT iap.resolve(
-                transaction_id, 'delivered', 'sue', 'by hand', bundle_id, environment, is_unknown_user => true) AS outcome
+                transaction_id, 'delivered', 'sue', 'by hand', bundle_id, environment, order_id => 'order-1',
+                is_unknown_user => true) AS outcome
             FROM iap.white
             ORDER BY transaction_id
             LIMIT 1

@@ -102,6 +102,16 @@ extension IntegrityCheck {
             AND NOT EXISTS (\(untaken("taken")))
         """
 
+    /// Whichever purchase has it. The other way around, a row may be of an order that an import names for a restored
+    /// id, which is not black.
+    static let deliveriesWithoutOrder: SQL = """
+        SELECT transaction_id AS example
+        FROM black
+        WHERE order_id IS NOT NULL AND NOT EXISTS (
+            SELECT FROM delivered_orders AS taken
+            WHERE taken.order_id = black.order_id AND taken.bundle_id = black.bundle_id)
+        """
+
     /// What the next night puts right by itself: see `iap.take_untaken`.
     private static func untaken(_ named: SQL) -> SQL {
         """

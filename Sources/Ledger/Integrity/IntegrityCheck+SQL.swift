@@ -12,6 +12,7 @@ extension IntegrityCheck {
         case .deliveredClaims: Self.claimsWithoutDelivery
         case .claimsOfDeliveries: Self.deliveriesWithoutClaim
         case .deliveredOriginals: "\(Self.deliveriesWithoutOriginal) UNION ALL \(Self.originalsWithoutDelivery)"
+        case .deliveredOrders: Self.deliveriesWithoutOrder
         case .openCases: Self.casesWithoutWhite
         case .receiptsWithOutcome: Self.receiptsWithoutSighting
         case .receiptsDue: Self.receiptsPutOff

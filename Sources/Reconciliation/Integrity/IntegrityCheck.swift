@@ -11,6 +11,8 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     /// Every delivered non-consumable, or period of a subscription, is kept from being delivered again, unless a family
     /// shares it, and what is not delivered is not.
     case deliveredOriginals = "delivered_originals"
+    /// Every order for which something was delivered is kept from being delivered for another purchase.
+    case deliveredOrders = "delivered_orders"
     /// Every open case is of a transaction that is owed.
     case openCases = "open_cases"
     /// No receipt left the inbox without a transaction to show for it.
@@ -68,6 +70,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
         case .claimsOfDeliveries: "each delivery by a claim has its claim"
         case .deliveredOriginals:
             "each delivered non-consumable, or period, and no other, is kept from being delivered again"
+        case .deliveredOrders: "each order is kept from being delivered for two purchases"
         case .openCases: "each open case is of a white transaction"
         case .receiptsWithOutcome: "each verified receipt led to transactions"
         case .receiptsDue: "no receipt is put off for longer than a night"
