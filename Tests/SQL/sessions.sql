@@ -172,6 +172,19 @@ SELECT is(test.placed('held'), 'held black', 'to grant it once more, which is wr
 SELECT is(
     test.says('owner', $$SELECT iap.end_of_redelivery(r) FROM iap.redeliveries AS r WHERE transaction_id = 'held'$$),
     'redelivered', 'as its redelivery');
+-- The same, where a night writes it when the lease is over.
+SELECT test.says('server', test.admitting('held2', 'held2')),
+    test.says('desk', $$SELECT iap.redeliver('held2', 'sue', 'x')$$),
+    test.says('server', $$SELECT transaction_id FROM iap.take_redeliveries('com.example.a', 100, '1 minute')$$),
+    test.says('owner', 'BEGIN'),
+    test.says('owner', $$SELECT place FROM iap.transactions WHERE transaction_id = 'held2' FOR UPDATE$$),
+    test.granting('held2'), test.says('owner', 'ROLLBACK');
+SELECT is(
+    test.says('owner', format('SELECT test.run_as(%L, %L)', 'iap_job',
+        $$SELECT iap.cover_entitled(7, now() + interval '1 hour', 10)$$)), '1', 'a night writes what was granted');
+SELECT is(
+    test.says('owner', $$SELECT iap.end_of_redelivery(r) FROM iap.redeliveries AS r WHERE transaction_id = 'held2'$$),
+    'redelivered', 'within the lease');
 
 -- An order of long ago, for which a server delivers while a night purges what was never paid.
 SELECT test.says('server', test.admitting('late', 'late', 'gems', NULL)),
