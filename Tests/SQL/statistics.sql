@@ -36,8 +36,8 @@ SELECT is(iap.analyze_grown(), '{transactions}', 'what is white has grown, thoug
 UPDATE pg_class SET relpages = 1000000 WHERE oid = 'iap.transactions'::regclass;
 SELECT is(iap.analyze_grown(), '{}', 'once');
 
--- What is switched off makes a plan dear on paper, and a session that is not the job's compiles dear plans: for seconds,
--- in which it holds its purchase.
+-- What is switched off makes a plan dear on paper, and a session that is not the job's compiles dear plans: for
+-- seconds, in which it holds its purchase.
 SELECT is_empty(
     $$SELECT oid::regprocedure FROM pg_proc
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
