@@ -15,7 +15,7 @@ struct BatchSource {
 
     init(night: Night) {
         self.night = night
-        size = BatchSize(ceiling: night.settings.batchSize)
+        size = BatchSize(ceiling: night.context.settings.batchSize)
     }
 
     /// Looks at how much was in the receipts of a batch, for the size of those to come.
@@ -40,11 +40,11 @@ struct BatchSource {
         // If the connection is lost, another worker takes what this one would have taken.
         var taken = 0
         defer { night.giveBack(limit - min(limit, taken)) }
-        let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
+        let batch = try await night.context.stopwatch.time(.fetch, items: \.receiptCount) {
             [end, night, isTroubled] () async throws(LedgerError) in
-            try await retryingConflicts(for: night.settings.patience) { () async throws(LedgerError) in
+            try await retryingConflicts(for: night.context.settings.patience) { () async throws(LedgerError) in
                 try await session.nextBatch(
-                    buckets: buckets, isTroubled: isTroubled, after: end, limit: limit, now: night.now)
+                    buckets: buckets, isTroubled: isTroubled, after: end, limit: limit, now: night.context.now)
             }
         }
         taken = batch.receiptCount
@@ -64,7 +64,7 @@ struct BatchSource {
             guard let first = due.first else { break }
             isTroubled = first.isTroubled
             let candidates = due.map(\.bucket)
-            let owned = night.isDryRun ? Set(candidates) : try await session.tryLock(buckets: candidates)
+            let owned = night.context.isDryRun ? Set(candidates) : try await session.tryLock(buckets: candidates)
             night.own(owned)
             for candidate in candidates where !owned.contains(candidate) { night.leave(bucket: candidate) }
             buckets = candidates.filter(owned.contains)

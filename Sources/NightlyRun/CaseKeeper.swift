@@ -4,12 +4,12 @@ import Reconciliation
 
 /// Judges the pages of a sweep in their order, and stores their cases while the caller reads the next page.
 actor CaseKeeper {
-    private let night: Night
+    private let context: RunContext
     private let beside: Beside
     private var given = GivenOrders()
 
-    init(night: Night, beside: Beside) {
-        self.night = night
+    init(context: RunContext, beside: Beside) {
+        self.context = context
         self.beside = beside
     }
 
@@ -17,10 +17,10 @@ actor CaseKeeper {
     ///
     /// - Returns: the cases whose transaction another session has locked.
     func keep(_ page: [CaseFacts]) async -> Result<[AssessedCase], LedgerError> {
-        let night = night
+        let context = context
         let cases = given.assess(page)
         @Sendable func store(_ session: LedgerSession) async throws(LedgerError) -> [AssessedCase] {
-            try await session.store(cases, of: night)
+            try await session.store(cases, of: context)
         }
         do {
             return .success(try await beside.run(store) ?? cases)
@@ -32,11 +32,11 @@ actor CaseKeeper {
 
 extension LedgerSession {
     /// Stores cases; gives those whose transaction another session has locked.
-    func store(_ cases: [AssessedCase], of night: Night) async throws(LedgerError) -> [AssessedCase] {
+    func store(_ cases: [AssessedCase], of context: RunContext) async throws(LedgerError) -> [AssessedCase] {
         checkpoint(.casesAssessed)
-        let locked = try await retryingConflicts(for: night.settings.conflictPatience) {
+        let locked = try await retryingConflicts(for: context.settings.conflictPatience) {
             () async throws(LedgerError) in
-            try await store(cases, runID: night.runID, now: night.now)
+            try await store(cases, runID: context.runID, now: context.now)
         }
         checkpoint(.casesStored)
         guard !locked.isEmpty else { return [] }

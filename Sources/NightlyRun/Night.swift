@@ -6,16 +6,8 @@ import Synchronization
 
 /// What the workers of one run share.
 final class Night: Sendable {
-    let runID: Int64
-    /// The moment that the run takes for the present.
-    let now: Date
-    let isDryRun: Bool
-    let settings: JobSettings
+    let context: RunContext
     let verifier: Verifier
-    let screener: Screener
-    let stop: StopSignal
-    let stopwatch: Stopwatch
-    let log: @Sendable (LogEntry) -> Void
     private let progress: @Sendable (RunProgress) -> Void
     private let due: Int
     private let state: Mutex<State>
@@ -44,27 +36,19 @@ final class Night: Sendable {
         var notKnownAsApples = 0
     }
 
-    init(
-        runID: Int64, now: Date, options: RunOptions, settings: JobSettings, verifier: Verifier,
-        screener: Screener, stop: StopSignal, stopwatch: Stopwatch, due: Int,
-        log: @escaping @Sendable (LogEntry) -> Void, progress: @escaping @Sendable (RunProgress) -> Void
-    ) {
-        self.runID = runID
-        self.now = now
-        self.isDryRun = options.isDryRun
-        self.settings = settings
-        self.verifier = verifier
-        self.screener = screener
-        self.stop = stop
-        self.stopwatch = stopwatch
+    /// - Parameters:
+    ///   - due: how many receipts the run should try.
+    ///   - limit: how many it may try at most; `nil` for no limit.
+    init(_ context: RunContext, due: Int, limit: Int?, progress: @escaping @Sendable (RunProgress) -> Void) {
+        self.context = context
+        self.verifier = Verifier(context)
         self.due = due
-        self.log = log
         self.progress = progress
-        self.state = Mutex(State(budget: options.limit ?? .max))
+        self.state = Mutex(State(budget: limit ?? .max))
     }
 
     /// Whether no further batch should be taken.
-    var isEnding: Bool { stop.isRequested || verifier.isAppleDown || state.withLock { $0.budget <= 0 } }
+    var isEnding: Bool { context.stop.isRequested || verifier.isAppleDown || state.withLock { $0.budget <= 0 } }
 
     /// Lays out what workers may take, in the order in which it has its turn.
     func offer(_ due: [DueReceipts]) {
@@ -94,7 +78,7 @@ final class Night: Sendable {
 
     /// Frees the buckets of which a batch is the last. A dry run owns none.
     func free(_ batch: InboxBatch, _ session: LedgerSession) async throws(LedgerError) {
-        guard batch.isLast, !isDryRun else { return }
+        guard batch.isLast, !context.isDryRun else { return }
         try await session.unlock(buckets: batch.buckets)
     }
 
@@ -139,10 +123,9 @@ final class Night: Sendable {
                 state.withLock({ $0.troubles.add(waiting.count, of: bundleID, problem, text) }),
                 problem.needsAnOperator
             else { continue }
-            log(
-                LogEntry(
-                    .warning, "receipts can't be verified until a setting is mended",
-                    fields: ["bundle_id": bundleID, "error": text], runID: runID))
+            context.log(
+                .warning, "receipts can't be verified until a setting is mended",
+                fields: ["bundle_id": bundleID, "error": text])
         }
     }
 

@@ -26,7 +26,7 @@ extension Run {
     /// How the night ends, given what was taken.
     func outcome(of taken: Taken) -> RunOutcome {
         let receipts = taken.receipts
-        if let reason = night.stop.reason { return .endedEarly(reason) }
+        if let reason = context.stop.reason { return .endedEarly(reason) }
         if let outage { return .endedEarly("\(outage); \(receipts.waiting) receipts wait for the next night") }
         let waiting = night.waiting
         let telling = receipts.tried - waiting.notKnownAsApples
@@ -37,7 +37,8 @@ extension Run {
         if let why = night.unverifiable { return .endedEarly(why) }
         if let why = taken.leftOut.text { return .endedEarly(why) }
         // Not in a dry run, whose receipts stay due.
-        return RunOutcome(untried: night.isDryRun ? 0 : taken.untried, sources: taken.sources, hearings: taken.hearings)
+        return RunOutcome(
+            untried: context.isDryRun ? 0 : taken.untried, sources: taken.sources, hearings: taken.hearings)
     }
 }
 

@@ -20,6 +20,8 @@ struct Run {
     /// How the workers reach the database.
     let ledger: LedgerSettings
 
+    var context: RunContext { night.context }
+
     /// Once the run has its row, the night is under way.
     static func begin(
         _ job: NightlyJob, _ start: inout NightStart, at present: Present, _ stopwatch: Stopwatch
@@ -42,28 +44,24 @@ struct Run {
     private static func hear(
         _ row: RunRow, _ start: NightStart, startedAt: Date, _ stopwatch: Stopwatch
     ) async throws -> Run {
-        let (options, session, services, stop) = (start.options, start.session, start.services, start.stop)
-        let (job, runID, present) = (row.job, row.runID, row.present)
-        let now = present.moment
+        let (job, options, session, services) = (row.job, start.options, start.session, start.services)
         let screener = Screener(
             apps: job.settings.apps.map(\.app), catalogue: try await row.step { try await session.catalogue() })
-        let hearing = Hearing(
-            runID: runID, now: now, settings: job.settings, services: services, screener: screener, session: session,
-            stop: stop, log: job.log)
+        let context = RunContext(row, start, screener, stopwatch)
+        let hearing = Hearing(context: context, session: session)
         let heard = try await row.step { try await stopwatch.time(.hear, items: \.fresh) { try await hearing.hear() } }
         let asked = try await row.step {
-            try await stopwatch.time(.ask, items: \.asked) { try await Asking(hearing: hearing).ask() }
+            try await stopwatch.time(.ask, items: \.asked) {
+                try await Asking(context: context, session: session).ask()
+            }
         }
-        let due = try await row.step { try await session.dueReceipts(at: now) }
+        let due = try await row.step { try await session.dueReceipts(at: context.now) }
         let count = min(due.total, options.limit ?? .max)
-        try await row.step { try await session.noteDue(count, of: runID) }
-        let night = Night(
-            runID: runID, now: now, options: options, settings: job.settings,
-            verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now), screener: screener,
-            stop: stop, stopwatch: stopwatch, due: count, log: job.log, progress: job.progress)
-        job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
+        try await row.step { try await session.noteDue(count, of: context.runID) }
+        let night = Night(context, due: count, limit: options.limit, progress: job.progress)
+        context.log(.info, "run begins", fields: ["receipts_due": String(count)])
         return Run(
-            job: job, night: night, row: row, session: session, startedAt: startedAt, present: present, due: due,
+            job: job, night: night, row: row, session: session, startedAt: startedAt, present: row.present, due: due,
             heard: services.canHear(job.settings.apps) || heard.fresh > 0 || !heard.locked.isEmpty ? heard : nil,
             asked: asked,
             ledger: job.ledger(options))
@@ -96,34 +94,34 @@ struct Run {
     }
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
-        let night = night
-        let beside = night.isDryRun ? nil : Beside(ledger: ledger, patience: job.settings.patience, log: job.log)
+        let context = context
+        let beside = context.isDryRun ? nil : Beside(ledger: ledger, patience: job.settings.patience, log: job.log)
         var taken = try await takeInbox()
-        let swept = try await night.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
+        let swept = try await context.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
             try await step { try await session.analyzeGrown() }
-            return try await step { try await Sweeper(night: night, session: session, beside: beside).sweep() }
+            return try await step { try await Sweeper(context: context, session: session, beside: beside).sweep() }
         }
         taken.leftOut.transactions.formUnion(swept.locked)
         if !taken.leftOut.isEmpty {
             taken.leftOut.holders += try await step { try await session.holdersOfRows() }
         }
-        if let text = taken.leftOut.text { night.log(LogEntry(.warning, text, runID: night.runID)) }
-        let reading = SweptReading(night: night, swept: swept)
+        if let text = taken.leftOut.text { context.log(.warning, text) }
+        let reading = SweptReading(context: context, swept: swept)
         async let readBeside = beside?.run(reading.read)
         let totals = try await closeBooks()
         let read = try await readBeside
         let figures = if let read { read } else { try await step { try await reading.read(session) } }
-        async let noted: Void? = beside?.run(night.noteEntered)
+        async let noted: Void? = beside?.run(context.noteEntered)
         var head = head(of: taken, totals, figures, purged: await purge())
-        head.redeliveries = try await step { try await session.redeliveryFigures(runID: night.runID) }
-        if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
-        try await step { try await session.keep(head, of: night.runID) }
+        head.redeliveries = try await step { try await session.redeliveryFigures(runID: context.runID) }
+        if !context.isDryRun { head.trail = try await step { try await session.auditTrail() } }
+        try await step { try await session.keep(head, of: context.runID) }
         checkpoint(.headKept)
         let before = ContinuousClock.now
         try await step { try await session.analyzeGrown() }
-        try await step { try await job.compare(&head, of: night.runID, session) }
+        try await step { try await job.compare(&head, of: context.runID, session) }
         // The report tells what was noted, too, so that comes first.
-        if try await noted == nil, !night.isDryRun { try await step { try await night.noteEntered(session) } }
+        if try await noted == nil, !context.isDryRun { try await step { try await context.noteEntered(session) } }
         try await hand(head, to: &findings)
         head.stages.append(
             StageTime(
@@ -134,29 +132,29 @@ struct Run {
 
     private func takeInbox() async throws -> Taken {
         try await WorkerPool(night: night, ledger: ledger).work(session, on: due) {
-            try await step { try await session.dueReceipts(at: night.now) }
+            try await step { try await session.dueReceipts(at: context.now) }
         }
         checkpoint(.inboxDone)
         var taken = Taken(
             leftOut: try await step { try await self.leftOut() },
             untried: try await step { try await self.untried() },
-            receipts: try await step { try await session.receiptCounts(of: night.runID) },
-            sources: night.isDryRun ? [] : try await step { try await job.pulls(session, at: night.now) },
+            receipts: try await step { try await session.receiptCounts(of: context.runID) },
+            sources: context.isDryRun ? [] : try await step { try await job.pulls(session, at: context.now) },
             hearings: try await step {
-                try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
+                try await session.hearings(of: job.settings.apps.map(\.app), now: context.now)
             })
         taken.leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
         if outage != nil {
             // If nobody got an answer, what came instead is none either.
             let problems = ReceiptProblem.forWantOfApple + (isNothingProcessed ? [.unreadableAnswer] : [])
-            try await step { try await session.makeDueAgain(problems, triedAt: night.now) }
+            try await step { try await session.makeDueAgain(problems, triedAt: context.now) }
         }
         return taken
     }
 
     private func closeBooks() async throws -> ControlTotals {
-        let totals = try await night.stopwatch.time(.books) { () async throws -> ControlTotals in
-            let totals = try await step { try await session.closeBooks(of: night.runID) }
+        let totals = try await context.stopwatch.time(.books) { () async throws -> ControlTotals in
+            let totals = try await step { try await session.closeBooks(of: context.runID) }
             try await step { try await session.checkNight() }
             return totals
         }
@@ -169,11 +167,12 @@ struct Run {
         of taken: Taken, _ totals: ControlTotals, _ figures: SweptReading.Figures, purged: Purged
     ) -> RunReport {
         var head = RunReport(
-            runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
+            runID: context.isDryRun ? nil : context.runID, startedAt: startedAt, finishedAt: present.clock,
+            now: context.now,
             timeZone: job.settings.timeZone, outcome: outcome(of: taken), receipts: taken.receipts, totals: totals)
         head.take(figures.cases)
         head.pending = figures.pending
-        head.stages = night.stopwatch.stages
+        head.stages = context.stopwatch.stages
         head.beyondLimit = max(0, due.total - max(taken.receipts.due, taken.receipts.tried))
         head.purged = purged
         head.leftOut = taken.leftOut
@@ -191,7 +190,7 @@ struct Run {
         var holdersOfBucket: [Int: [LockHolder]] = [:]
         for bucket in leftOut.buckets { holdersOfBucket[bucket] = try await session.holders(of: .bucket(bucket)) }
         // Read only now: what a run that shares the inbox has freed meanwhile is not due any more.
-        let due = leftOut.buckets.isEmpty ? [] : try await session.dueReceipts(at: night.now)
+        let due = leftOut.buckets.isEmpty ? [] : try await session.dueReceipts(at: context.now)
         for (bucket, holders) in holdersOfBucket.sorted(by: { $0.key < $1.key }) {
             let isShared = job.settings.workers == .shared && !holders.isEmpty && holders.allSatisfy(\.isJob)
             let left = due.filter { $0.bucket == bucket }
@@ -209,13 +208,13 @@ struct Run {
     /// the other tries its own.
     private func untried() async throws -> Int {
         let left = night.receipts.left
-        return left == 0 ? 0 : min(left, try await session.dueReceipts(at: night.now).total)
+        return left == 0 ? 0 : min(left, try await session.dueReceipts(at: context.now).total)
     }
 
     /// Hands over the findings. A receiver that is begun once more begins anew.
     private func hand(_ head: RunReport, to findings: inout some FindingsReceiver) async throws {
         let stage = FindingsStage(
-            session: session, apps: job.settings.apps.map(\.app), runID: night.runID, now: night.now)
+            session: session, apps: job.settings.apps.map(\.app), runID: context.runID, now: context.now)
         try await step { try await stage.hand(head, to: &findings) }
     }
 
@@ -230,11 +229,11 @@ struct Run {
             case .endedEarly(let why): .endedEarly(isNothingProcessed ? .unavailable : .tryLater, why)
             }
         checkpoint(.runEnding)
-        try await step { try await session.end(night.runID, as: end, at: present.clock) }
+        try await step { try await session.end(context.runID, as: end, at: present.clock) }
         checkpoint(.runEnded)
         var fields = ["state": end.state.rawValue, "cases": String(report.cases.total)]
         fields["reason"] = end.reason
-        job.log(LogEntry(.info, "run ends", fields: fields, runID: night.runID))
+        context.log(.info, "run ends", fields: fields)
         if isNothingProcessed {
             throw JobError.appleUnavailable(
                 "Apple could not be reached: \(report.receipts.waiting) receipts wait for the next night.")

@@ -6,7 +6,7 @@ import Verification
 
 /// The sweep: every white transaction past its grace is assessed and stored as a case.
 struct Sweeper {
-    let night: Night
+    let context: RunContext
     let session: LedgerSession
     /// The connection over which cases are stored meanwhile; none in a dry run, whose shadows no other connection sees.
     let beside: Beside?
@@ -24,7 +24,7 @@ struct Sweeper {
     /// Sweeps all apps, once no other run sweeps any more. Otherwise the pages of a run that looked before the last
     /// receipts were recorded would be stored over those of a run that looked after it.
     func sweep() async throws(LedgerError) -> Swept {
-        guard !night.isDryRun, try await takeTurn() else { return try await sweepNow() }
+        guard !context.isDryRun, try await takeTurn() else { return try await sweepNow() }
         let swept: Swept
         do {
             swept = try await sweepNow()
@@ -43,12 +43,12 @@ struct Sweeper {
     private func takeTurn() async throws(LedgerError) -> Bool {
         var isWaiting = false
         while try await !session.tryLock(.sweep) {
-            if !isWaiting { night.log(LogEntry(.info, Self.waits, runID: night.runID)) }
+            if !isWaiting { context.log(.info, Self.waits) }
             isWaiting = true
-            let isIdle = try await session.isHeldByIdle(.sweep, for: night.settings.patience)
+            let isIdle = try await session.isHeldByIdle(.sweep, for: context.settings.patience)
             // A task that is cancelled does not sleep.
-            guard !isIdle, !night.stop.isRequested, (try? await Task.sleep(for: .milliseconds(200))) != nil else {
-                night.log(LogEntry(.warning, Self.waitsNoMore, runID: night.runID))
+            guard !isIdle, !context.stop.isRequested, (try? await Task.sleep(for: .milliseconds(200))) != nil else {
+                context.log(.warning, Self.waitsNoMore)
                 return false
             }
         }
@@ -60,26 +60,26 @@ struct Sweeper {
         "cases are judged beside another run, and what that stores may be older; the next run mends it"
 
     private func sweepNow() async throws(LedgerError) -> Swept {
-        let apps = night.settings.apps.map(\.app)
+        let apps = context.settings.apps.map(\.app)
         try await session.noteConnections()
         let deliveries = try await session.expectedDeliveries(of: apps)
-        try await session.coverEntitled(runID: night.runID, now: night.now)
-        try await session.keepOwedOnce(runID: night.runID, now: night.now)
+        try await session.coverEntitled(runID: context.runID, now: context.now)
+        try await session.keepOwedOnce(runID: context.runID, now: context.now)
         let told = try await toldUpTo()
         var swept = Swept(expected: deliveries, told: told)
         let locked = try await keepCases { isBeside, keep async throws(LedgerError) in
             try await session.forEachPageOfFacts(
-                of: apps, expecting: deliveries, toldUpTo: told, now: night.now, isKeptAside: !isBeside
+                of: apps, expecting: deliveries, toldUpTo: told, now: context.now, isKeptAside: !isBeside
             ) { page async throws(LedgerError) in
                 swept.cases += page.count
                 try await keep(page)
             }
         }
         let left = try await storeAgain(locked)
-        try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
-        try await session.tellCases(runID: night.runID)
+        try await session.withdrawCases(expecting: deliveries, runID: context.runID, now: context.now)
+        try await session.tellCases(runID: context.runID)
         checkpoint(.casesClosed)
-        try await RedeliveryOrders(night: night, session: session).order()
+        try await RedeliveryOrders(context: context, session: session).order()
         swept.locked = left.map(\.key.id)
         return swept
     }
@@ -87,9 +87,9 @@ struct Sweeper {
     /// Up to when it is known what was delivered: now, or, if sources tell of it, when they were last pulled to their
     /// end.
     private func toldUpTo() async throws(LedgerError) -> Date {
-        let sources = night.settings.sources.filter(\.kind.tellsOfDeliveries).map(\.name)
-        guard !sources.isEmpty else { return night.now }
-        return min(night.now, try await session.toldUpTo(sources) ?? .distantPast)
+        let sources = context.settings.sources.filter(\.kind.tellsOfDeliveries).map(\.name)
+        guard !sources.isEmpty else { return context.now }
+        return min(context.now, try await session.toldUpTo(sources) ?? .distantPast)
     }
 
     /// Judges and stores what the body hands over, page by page. If there is a connection for that, it does so while
@@ -106,11 +106,11 @@ struct Sweeper {
         guard let beside, await beside.isOpen else {
             var given = GivenOrders()
             try await body(false) { page async throws(LedgerError) in
-                locked += try await session.store(given.assess(page), of: night)
+                locked += try await session.store(given.assess(page), of: context)
             }
             return locked
         }
-        let keeper = CaseKeeper(night: night, beside: beside)
+        let keeper = CaseKeeper(context: context, beside: beside)
         var underWay: Task<Result<[AssessedCase], LedgerError>, Never>?
         do {
             try await body(true) { page async throws(LedgerError) in
@@ -128,9 +128,9 @@ struct Sweeper {
 
     /// A claim takes milliseconds: what is locked for longer is left to the next night.
     private func storeAgain(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
-        var backoff = DatabaseBackoff(within: min(2, night.settings.patience), pause: 0.1...0.1)
+        var backoff = DatabaseBackoff(within: min(2, context.settings.patience), pause: 0.1...0.1)
         var left = cases
-        while !left.isEmpty, await backoff.mayTryAgain() { left = try await session.store(left, of: night) }
+        while !left.isEmpty, await backoff.mayTryAgain() { left = try await session.store(left, of: context) }
         return left
     }
 }

@@ -11,13 +11,13 @@ struct SweptReading: Sendable {
         let pending: Int
     }
 
-    let night: Night
+    let context: RunContext
     let swept: Sweeper.Swept
 
     func read(_ session: LedgerSession) async throws(LedgerError) -> Figures {
         Figures(
             cases: try await CaseFigures(
-                session, runID: night.runID, now: night.now, apps: night.settings.apps.map(\.app),
+                session, runID: context.runID, now: context.now, apps: context.settings.apps.map(\.app),
                 expected: swept.expected),
             pending: try await session.pendingCount(swept.expected, toldUpTo: swept.told))
     }

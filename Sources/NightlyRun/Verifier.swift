@@ -29,12 +29,12 @@ struct Verifier: Sendable {
     private let services: AppleServices
     private let stop: StopSignal
 
-    init(settings: JobSettings, services: AppleServices, stop: StopSignal, now: Date) {
-        let verifiers = services.verifiers(of: settings.apps, now: now)
+    init(_ context: RunContext) {
+        let verifiers = context.services.verifiers(of: context.settings.apps, now: context.now)
         apps = Dictionary(
             verifiers.map { ($0.settings.app.bundleID.text, $0) }, uniquingKeysWith: { first, _ in first })
-        self.services = services
-        self.stop = stop
+        services = context.services
+        stop = context.stop
     }
 
     /// Whether Apple counts as down for all that was asked, so that nothing more is sent tonight.

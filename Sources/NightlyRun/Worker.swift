@@ -13,6 +13,8 @@ struct Worker {
     let night: Night
     let session: LedgerSession
 
+    private var context: RunContext { night.context }
+
     /// A batch about which Apple is asked.
     private struct Verification {
         let batch: InboxBatch
@@ -48,7 +50,7 @@ struct Worker {
 
     private func verifying(_ batch: InboxBatch) -> Verification {
         let task = Task { [night] in
-            await night.stopwatch.time(.verify, items: { _ in batch.receiptCount }) {
+            await night.context.stopwatch.time(.verify, items: { _ in batch.receiptCount }) {
                 await night.verifier.verify(batch)
             }
         }
@@ -79,13 +81,12 @@ struct Worker {
             try await record([group], of: batch)
         } catch {
             guard case .unfit(let why) = error else { throw error }
-            night.log(
-                LogEntry(
-                    .warning, "what a receipt says can't be recorded, and it is tried again another night",
-                    fields: [
-                        "bundle_id": group.group.bundleID, "error": why,
-                        "receipts": group.group.receipts.map { String($0.id) }.joined(separator: " "),
-                    ], runID: night.runID))
+            context.log(
+                .warning, "what a receipt says can't be recorded, and it is tried again another night",
+                fields: [
+                    "bundle_id": group.group.bundleID, "error": why,
+                    "receipts": group.group.receipts.map { String($0.id) }.joined(separator: " "),
+                ])
             try await record([group.unrecorded(why)], of: batch)
         }
     }
@@ -99,22 +100,21 @@ struct Worker {
             guard case .conflict(let why) = error else { throw error }
             // Somebody holds on to a transaction of this batch: the others need not wait for that.
             night.leave(receipts: receipts.map(\.id))
-            night.log(
-                LogEntry(
-                    .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
-                    fields: ["buckets": batch.bucketNames, "error": why], runID: night.runID))
+            context.log(
+                .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
+                fields: ["buckets": batch.bucketNames, "error": why])
         }
     }
 
     private func record(
         _ receipts: [TriedReceipt], of batch: InboxBatch, _ groups: [VerifiedGroup]
     ) async throws(LedgerError) {
-        let totals = try await night.stopwatch.time(.record, items: { _ in receipts.count }) {
+        let totals = try await context.stopwatch.time(.record, items: { _ in receipts.count }) {
             () async throws(LedgerError) -> BatchTotals in
             let sightings = try await screen(groups)
             let record = BatchRecord(
-                runID: night.runID, now: night.now, sightings: sightings, receipts: receipts)
-            return try await retryingConflicts(for: night.settings.conflictPatience) { () async throws(LedgerError) in
+                runID: context.runID, now: context.now, sightings: sightings, receipts: receipts)
+            return try await retryingConflicts(for: context.settings.conflictPatience) { () async throws(LedgerError) in
                 try await session.record(record)
             }
         }
@@ -125,28 +125,28 @@ struct Worker {
             night.leave(receipts: totals.receiptsHeld, transactions: totals.locked)
             // The lock may be another worker's, which has long finished when they are tried again. What is left out to
             // the end is said there.
-            night.log(
-                LogEntry(
-                    .debug, "another session holds receipts or transactions, which are tried again",
-                    fields: [
-                        "buckets": batch.bucketNames,
-                        "receipts": totals.receiptsHeld.map(String.init).joined(separator: " "),
-                        "transactions": totals.locked.map(\.text).joined(separator: " "),
-                    ], runID: night.runID))
+            context.log(
+                .debug, "another session holds receipts or transactions, which are tried again",
+                fields: [
+                    "buckets": batch.bucketNames,
+                    "receipts": totals.receiptsHeld.map(String.init).joined(separator: " "),
+                    "transactions": totals.locked.map(\.text).joined(separator: " "),
+                ])
         }
     }
 
     private func screen(_ groups: [VerifiedGroup]) async throws(LedgerError) -> [SightedTransaction] {
-        let presented = night.screener.originals(in: groups)
-        let known = try await retryingConflicts(for: night.settings.conflictPatience) { () async throws(LedgerError) in
+        let presented = context.screener.originals(in: groups)
+        let known = try await retryingConflicts(for: context.settings.conflictPatience) {
+            () async throws(LedgerError) in
             try await session.known(Set(presented.keys))
         }
-        return night.screener.sightings(in: groups, known: known, presented: presented)
+        return context.screener.sightings(in: groups, known: known, presented: presented)
     }
 
     private func tried(_ groups: [VerifiedGroup]) -> [TriedReceipt] {
         groups.flatMap { item in
-            let madeAt = night.screener.madeAt(item)
+            let madeAt = context.screener.madeAt(item)
             return item.group.receipts.compactMap { receipt in
                 Patience.outcome(of: item.verdict, after: receipt.trouble)
                     .map {

@@ -8,6 +8,8 @@ struct WorkerPool {
     let night: Night
     let ledger: LedgerSettings
 
+    private var context: RunContext { night.context }
+
     /// Seconds for which a run that shares the inbox looks again for what nobody has taken.
     private static let courtesy = 5.0
 
@@ -18,13 +20,13 @@ struct WorkerPool {
     ) async throws {
         var remaining = receipts
         var losses = 0
-        var backoff = DatabaseBackoff(within: min(Self.courtesy, night.settings.patience), pause: 0.2...0.2)
+        var backoff = DatabaseBackoff(within: min(Self.courtesy, context.settings.patience), pause: 0.2...0.2)
         while !night.isEnding {
             // Also where nothing is due any more: then another run has done what a pass before left out.
             night.offer(remaining)
             guard !remaining.isEmpty else { return }
             let before = night.receipts.left
-            if night.isDryRun {
+            if context.isDryRun {
                 // The batch's receipts stay due, so there is only one pass.
                 var recorded = 0
                 return try await Worker(night: night, session: session).work(recorded: &recorded)
@@ -38,7 +40,7 @@ struct WorkerPool {
             } else {
                 // Runs that share the inbox get in each other's way for a moment: what one leaves, another may have
                 // left.
-                guard night.settings.workers == .shared, await backoff.mayTryAgain() else { return }
+                guard context.settings.workers == .shared, await backoff.mayTryAgain() else { return }
             }
             remaining = try await due()
         }
@@ -47,7 +49,7 @@ struct WorkerPool {
     /// How many connections these receipts are worth: a session that records its first batch has to make its plans, which
     /// takes PostgreSQL longer than a few hundred receipts do.
     private func workers(for receipts: [DueReceipts]) -> Int {
-        max(1, min(night.settings.connections, receipts.count, receipts.total / (2 * BatchSize.first)))
+        max(1, min(context.settings.connections, receipts.count, receipts.total / (2 * BatchSize.first)))
     }
 
     /// Makes a pass over the buckets. Gives whether a worker lost its session on the way.
@@ -94,15 +96,15 @@ struct WorkerPool {
                 wasLost = true
                 losses = recorded > 0 ? 1 : losses + 1
                 guard losses <= mostReconnects else { throw LedgerError.connectionLost(why) }
-                night.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-                try await session.reconnect(within: night.settings.patience)
+                context.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+                try await session.reconnect(within: context.settings.patience)
             }
         }
     }
 
     /// A session to work with, even if the database goes away just then: the night is under way.
     private func connect() async throws(LedgerError) -> LedgerSession {
-        var backoff = DatabaseBackoff(within: night.settings.patience, pause: 1...1)
+        var backoff = DatabaseBackoff(within: context.settings.patience, pause: 1...1)
         while true {
             do {
                 return try await LedgerSession.connect(ledger)

@@ -44,12 +44,11 @@ import Verification
 
     private func makeNight(_ play: Play) throws -> Night {
         let settings = play.settings
-        let (now, stop) = (play.began + 3600, StopSignal())
-        let services = try AppleServices(settings.apple, apps: settings.apps)
-        return Night(
-            runID: 1, now: now, options: RunOptions(), settings: settings,
-            verifier: Verifier(settings: settings, services: services, stop: stop, now: now),
-            screener: Screener(apps: settings.apps.map(\.app), catalogue: Catalogue([:])), stop: stop,
-            stopwatch: Stopwatch(), due: 2, log: { _ in }, progress: { _ in })
+        let context = RunContext(
+            runID: 1, now: play.began + 3600, isDryRun: false, settings: settings,
+            services: try AppleServices(settings.apple, apps: settings.apps),
+            screener: Screener(apps: settings.apps.map(\.app), catalogue: Catalogue([:])), stop: StopSignal(),
+            stopwatch: Stopwatch(), log: { _ in })
+        return Night(context, due: 2, limit: nil, progress: { _ in })
     }
 }

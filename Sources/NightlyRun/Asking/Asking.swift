@@ -8,11 +8,11 @@ import Verification
 /// notifications may be lost and nobody uploads what was refunded. Deliveries for which only the app's server vouches
 /// come first, then customers, of whom those who have waited longest come first.
 struct Asking {
-    let hearing: Hearing
+    let context: RunContext
+    let session: LedgerSession
 
-    private var settings: JobSettings { hearing.settings }
-    private var session: LedgerSession { hearing.session }
-    private var now: Date { hearing.now }
+    private var settings: JobSettings { context.settings }
+    private var now: Date { context.now }
 
     /// Seconds after a purchase before Apple is asked: it has been seen to know a purchase hours late.
     private static let late: TimeInterval = 24 * 3600
@@ -22,7 +22,7 @@ struct Asking {
     /// Asks about what each app sold. An app that can't be asked about is logged, and the night goes on with the rest.
     func ask() async throws(LedgerError) -> AskingTotals {
         var totals = AskingTotals()
-        for app in settings.apps where !hearing.stop.isRequested {
+        for app in settings.apps where !context.stop.isRequested {
             totals += try await ask(about: app)
             checkpoint(.appAsked)
         }
@@ -30,7 +30,7 @@ struct Asking {
     }
 
     private func ask(about app: AppSettings) async throws(LedgerError) -> AskingTotals {
-        guard let questions = hearing.services.questions(of: app) else { return try await verifyAgain(app) }
+        guard let questions = context.services.questions(of: app) else { return try await verifyAgain(app) }
         let unproved = try await session.unprovedDeliveries(
             of: app.app, before: now - Self.late, at: now, limit: settings.questionsANight)
         var due = unproved.map(Question.delivery)
@@ -76,7 +76,7 @@ struct Asking {
         let environment = app.app.environment
         var gathered = Gathered(batch: batch(app))
         var rest = due.makeIterator()
-        try await QuestionsAhead(stop: hearing.stop).ask {
+        try await QuestionsAhead(stop: context.stop).ask {
             gathered.isOver ? nil : rest.next()
         } answer: { question async throws(CancellationError) in
             try await Self.answer(question, questions, environment)
@@ -89,7 +89,7 @@ struct Asking {
             gathered.totals += try await take(gathered.batch, of: app.app)
             gathered.batch = batch(app)
         }
-        if let problem = gathered.problem, !hearing.stop.isRequested { log(problem, app.app.bundleID) }
+        if let problem = gathered.problem, !context.stop.isRequested { log(problem, app.app.bundleID) }
         return gathered.totals
     }
 
@@ -149,7 +149,7 @@ struct Asking {
     }
 
     private func batch(_ app: AppSettings) -> AnswerBatch {
-        AnswerBatch(runID: hearing.runID, now: now, interval: app.reasking?.interval ?? 0)
+        AnswerBatch(runID: context.runID, now: now, interval: app.reasking?.interval ?? 0)
     }
 
     /// Takes a batch, or one answer after the other if PostgreSQL refuses what one says: that must not keep the others
@@ -247,15 +247,14 @@ struct Asking {
 
     private func heard(_ verified: VerifiedTransaction, proof: String?, _ app: App) -> HeardNotice {
         HeardNotice(
-            uuid: "asked in run \(hearing.runID)", type: "TRANSACTION_HISTORY", subtype: nil, signedAt: now,
-            way: .question, transaction: hearing.screener.screened(verified, signedAt: now, app.environment, for: app),
+            uuid: "asked in run \(context.runID)", type: "TRANSACTION_HISTORY", subtype: nil, signedAt: now,
+            way: .question, transaction: context.screener.screened(verified, signedAt: now, app.environment, for: app),
             signedTransaction: proof, consumptionReason: nil, sending: nil)
     }
 
     private func log(_ problem: String, _ bundleID: BundleID) {
-        hearing.log(
-            LogEntry(
-                .warning, "Apple could not be asked about all that was sold before; it is asked again",
-                fields: ["bundle_id": bundleID.text, "error": problem], runID: hearing.runID))
+        context.log(
+            .warning, "Apple could not be asked about all that was sold before; it is asked again",
+            fields: ["bundle_id": bundleID.text, "error": problem])
     }
 }

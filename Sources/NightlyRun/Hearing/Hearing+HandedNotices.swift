@@ -11,7 +11,7 @@ extension Hearing {
     func takeHandedNotices(of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
         var totals = NoticeTotals()
         var last: HandedNotice.Key?
-        while !stop.isRequested {
+        while !context.stop.isRequested {
             let handed = try await session.handedNotices(
                 of: [app.app.bundleID], after: last, limit: Self.handedAtOnce)
             guard let end = handed.last else { break }
@@ -26,7 +26,7 @@ extension Hearing {
         var notices: [(key: HandedNotice.Key, heard: HeardNotice)] = []
         var refused: [(key: HandedNotice.Key, problem: String, isFinal: Bool)] = []
         for item in handed {
-            switch services.notice(handedOn: item.payload, for: app) {
+            switch context.services.notice(handedOn: item.payload, for: app) {
             case .success(let notice):
                 let heard = heard(notice, by: item.heardBy, for: app.app)
                 taken[item.key] = .some(heard?.transaction.key.id)
@@ -36,7 +36,7 @@ extension Hearing {
         }
         var totals = NoticeTotals()
         if !taken.isEmpty {
-            var batch = NoticeBatch(runID: runID, now: now, notices: notices.map(\.heard))
+            var batch = NoticeBatch(runID: context.runID, now: context.now, notices: notices.map(\.heard))
             batch.handed = taken
             totals = try await take(batch, of: app.app) { index, why, rest in
                 rest.handed.removeValue(forKey: notices[index].key)

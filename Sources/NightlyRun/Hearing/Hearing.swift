@@ -8,21 +8,15 @@ import Verification
 /// known purchase is written down at once; a purchase that nobody knows goes into the inbox. An app that can't be heard
 /// is reported, and the night goes on with the rest.
 struct Hearing {
-    let runID: Int64
-    let now: Date
-    let settings: JobSettings
-    let services: AppleServices
-    let screener: Screener
+    let context: RunContext
     let session: LedgerSession
-    let stop: StopSignal
-    let log: @Sendable (LogEntry) -> Void
 
     /// Hears all apps: what their servers handed on and what waits of the nights before, then Apple's history.
     func hear() async throws(LedgerError) -> NoticeTotals {
         var totals = NoticeTotals()
-        for app in settings.apps where !stop.isRequested {
+        for app in context.settings.apps where !context.stop.isRequested {
             totals += try await takeHandedNotices(of: app)
-            if let history = services.noticeHistory(of: app) { totals += try await hear(app, from: history) }
+            if let history = context.services.noticeHistory(of: app) { totals += try await hear(app, from: history) }
             checkpoint(.appHeard)
         }
         return totals
@@ -32,17 +26,17 @@ struct Hearing {
         let (bundleID, environment) = (app.app.bundleID, app.app.environment)
         let heard = try await session.heard(bundleID, in: environment)
         var reading = HistoryReading(
-            HearingWindow.all(through: heard.through, since: app.app.since, environment, now: now))
+            HearingWindow.all(through: heard.through, since: app.app.since, environment, now: context.now))
         var totals = try await read(&reading, of: app.app, from: history)
         var earlier = HistoryReading(
-            HearingWindow.earlier(than: heard.from, since: app.app.since, environment, now: now), isBackward: true)
+            HearingWindow.earlier(than: heard.from, since: app.app.since, environment, now: context.now),
+            isBackward: true)
         if !reading.isGivenUp { totals += try await read(&earlier, of: app.app, from: history) }
-        if let problem = reading.problem ?? earlier.problem, !stop.isRequested {
-            log(
-                LogEntry(
-                    .warning, "Apple's notifications could not be read to their end",
-                    fields: ["bundle_id": bundleID.text, "error": problem], runID: runID))
-            try await session.noteHearing(of: bundleID, in: environment, problem: problem, at: now)
+        if let problem = reading.problem ?? earlier.problem, !context.stop.isRequested {
+            context.log(
+                .warning, "Apple's notifications could not be read to their end",
+                fields: ["bundle_id": bundleID.text, "error": problem])
+            try await session.noteHearing(of: bundleID, in: environment, problem: problem, at: context.now)
         }
         return totals
     }
@@ -51,7 +45,7 @@ struct Hearing {
         _ reading: inout HistoryReading, of app: App, from history: NoticeHistory
     ) async throws(LedgerError) -> NoticeTotals {
         var totals = NoticeTotals()
-        try await QuestionsAhead(stop: stop).ask {
+        try await QuestionsAhead(stop: context.stop).ask {
             reading.next()
         } answer: { question async throws(CancellationError) in
             (question, outcome: try await history.page(question, app.environment))
@@ -71,7 +65,7 @@ struct Hearing {
         let notices = read.notices.compactMap { notice in
             heard(notice, by: .history, for: app).map { (heard: $0, payload: notice.payload) }
         }
-        var batch = NoticeBatch(runID: runID, now: now, notices: notices.map(\.heard))
+        var batch = NoticeBatch(runID: context.runID, now: context.now, notices: notices.map(\.heard))
         batch.refused = read.unusable.map {
             RefusedNotice(payload: $0.payload, problem: $0.flaw.text, isFinal: $0.flaw.isFinal)
         }
@@ -96,12 +90,13 @@ struct Hearing {
             guard case .unfit = error, !batch.notices.isEmpty else { throw error }
         }
         var totals = NoticeTotals()
-        var rest = NoticeBatch(runID: runID, now: now, notices: [])
+        var rest = NoticeBatch(runID: context.runID, now: context.now, notices: [])
         rest.refused = batch.refused
         rest.handed = batch.handed
         for (index, notice) in batch.notices.enumerated().sorted(by: { $0.element.signedAt < $1.element.signedAt }) {
             do {
-                totals += try await take(NoticeBatch(runID: runID, now: now, notices: [notice]), of: app)
+                totals += try await take(
+                    NoticeBatch(runID: context.runID, now: context.now, notices: [notice]), of: app)
             } catch {
                 guard case .unfit(let why) = error else { throw error }
                 logUnreadable(why, app.bundleID)
@@ -120,7 +115,7 @@ struct Hearing {
             try await session.take(batch, of: app.bundleID, in: app.environment)
         }
         // A notice that is there already changes nothing.
-        return try await settings.takeShared(take) { _ async throws(LedgerError) in try await take() }
+        return try await context.settings.takeShared(take) { _ async throws(LedgerError) in try await take() }
     }
 
     /// `nil` if it is about no transaction, or about one of an environment in which the app does not sell.
@@ -128,18 +123,17 @@ struct Hearing {
         guard let transaction = notice.transaction, notice.environment == app.environment else { return nil }
         return HeardNotice(
             uuid: notice.uuid, type: notice.type, subtype: notice.subtype, signedAt: notice.signedAt, way: way,
-            transaction: screener.screened(
+            transaction: context.screener.screened(
                 transaction, signedAt: notice.transactionSignedAt ?? notice.signedAt, notice.environment, for: app),
             signedTransaction: notice.signedTransaction, consumptionReason: notice.consumptionReason,
             sending: NoticeSending(
-                attempts: notice.attempts.map { ($0.date, $0.result) }, signedAt: notice.signedAt, now: now))
+                attempts: notice.attempts.map { ($0.date, $0.result) }, signedAt: notice.signedAt, now: context.now))
     }
 
     private func logUnreadable(_ text: String, _ bundleID: BundleID) {
-        log(
-            LogEntry(
-                .warning, "a notification of Apple's is left out",
-                fields: ["bundle_id": bundleID.text, "error": text], runID: runID))
+        context.log(
+            .warning, "a notification of Apple's is left out",
+            fields: ["bundle_id": bundleID.text, "error": text])
     }
 }
 
