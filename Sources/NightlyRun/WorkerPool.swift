@@ -96,7 +96,7 @@ struct WorkerPool {
                 wasLost = true
                 losses = recorded > 0 ? 1 : losses + 1
                 guard losses <= mostReconnects else { throw LedgerError.connectionLost(why) }
-                context.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+                context.log(.warning, "lost the database, waiting for it", fields: ["error": why])
                 try await session.reconnect(within: context.settings.patience)
             }
         }

@@ -3,6 +3,7 @@ import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -12,16 +13,23 @@ import Testing
         let undisturbed = try await undisturbedLedger(customers: 85)
         try await withStage(customers: 85) { stage in
             let isCut = Once()
+            let losses = Mutex<[LogEntry]>([])
             let database = stage.database
-            let run = try await stage.run { progress in
-                guard progress.done > 0, isCut.isFirst() else { return }
-                Task {
-                    let admin = try await database.connect()
-                    defer { admin.close() }
-                    try await Self.endSessions(admin)
-                }
-            }
+            let run = try await stage.run(
+                progress: { progress in
+                    guard progress.done > 0, isCut.isFirst() else { return }
+                    Task {
+                        let admin = try await database.connect()
+                        defer { admin.close() }
+                        try await Self.endSessions(admin)
+                    }
+                },
+                log: { entry in
+                    if entry.message.hasPrefix("lost the database") { losses.withLock { $0.append(entry) } }
+                })
             #expect(run.report.outcome == .complete)
+            let runs = losses.withLock { $0.map(\.runID) }
+            #expect(!runs.isEmpty && runs.allSatisfy { $0 != nil && $0 == run.report.runID })
             #expect(run.report.receipts.left == 0)
             expectSame(try await stage.ledger(), undisturbed)
         }
