@@ -17,42 +17,28 @@ public struct JobSettings: Sendable {
     public var sales: SalesAccess?
     /// The folder of the files of decisions that the night takes; `nil` if there is none.
     public var decisions: DecisionFolder?
-    public var apple: AppleSettings
-    public var workers: Workers
+    public var apple = AppleSettings()
+    public var workers = Workers.exclusive
     /// Database connections that own buckets at the same time.
-    public var connections: Int
+    public var connections = 2
     /// The most receipts in a batch.
-    public var batchSize: Int
+    public var batchSize = 512
     /// The most questions of a night, for each app, about what was sold before.
-    public var questionsANight: Int = 10_000
+    public var questionsANight = 10_000
     /// The share (0…1) of the receipts tried that may have to be tried again before the run ends with code 75.
-    public var tryAgainShare: Double
+    public var tryAgainShare = 0.5
     /// The zone in which support staff read times, beside UTC.
-    public var timeZone: TimeZone
+    public var timeZone = TimeZone.gmt
     /// Seconds that one statement of the job may take; `nil` for no limit.
-    public var statementTimeout: TimeInterval?
+    public var statementTimeout: TimeInterval? = 600
     /// Seconds for which a night that is under way waits for a database that went away, and for other sessions' locks
     /// on whole tables.
-    public var patience: TimeInterval
-    public var retention: Retention
+    public var patience: TimeInterval = 60
+    public var retention = Retention()
 
-    public init(
-        database: String, apps: [AppSettings], apple: AppleSettings = AppleSettings(),
-        workers: Workers = .exclusive, connections: Int = 2, batchSize: Int = 512, tryAgainShare: Double = 0.5,
-        timeZone: TimeZone = .gmt, statementTimeout: TimeInterval? = 600, patience: TimeInterval = 60,
-        retention: Retention = Retention()
-    ) {
+    public init(database: String, apps: [AppSettings]) {
         self.database = database
         self.apps = apps
-        self.apple = apple
-        self.workers = workers
-        self.connections = connections
-        self.batchSize = batchSize
-        self.tryAgainShare = tryAgainShare
-        self.timeZone = timeZone
-        self.statementTimeout = statementTimeout
-        self.patience = patience
-        self.retention = retention
     }
 }
 

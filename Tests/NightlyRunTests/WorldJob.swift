@@ -6,19 +6,6 @@ import Job
 import Reconciliation
 import TestSupport
 
-/// The root certificates of what a store signs, in a file for the job to read.
-struct RootsFile {
-    let path: String
-
-    init(of store: SimulatedAppStore) throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "iap-roots-\(UUID().uuidString).pem")
-        try Data(store.rootCertificatesPEM.utf8).write(to: file)
-        path = file.path(percentEncoded: false)
-    }
-
-    func remove() { try? FileManager.default.removeItem(atPath: path) }
-}
-
 /// As the configuration of a world's apps says it, with the tables of their companies as sources.
 func jobSettings(
     _ settings: WorldSettings, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses,
@@ -34,12 +21,8 @@ func jobSettings(
             return AppSettings(app: judged, sharedSecret: store.sharedSecret.map { Secret($0) })
         }
     }
-    var job = JobSettings(
-        database: database.conninfo(as: "iap_job"), apps: apps,
-        apple: AppleSettings(
-            verifyReceiptProduction: addresses.productionVerifyReceipt,
-            verifyReceiptSandbox: addresses.sandboxVerifyReceipt, rootCertificates: roots.path,
-            timeout: 5))
+    var job = JobSettings(database: database.conninfo(as: "iap_job"), apps: apps)
+    job.apple = AppleSettings(at: addresses, roots: roots.path)
     job.importDatabase = database.conninfo(as: "iap_import")
     job.sources = CompanyTables.sources.compactMap { source in
         ImportKind(rawValue: source.kind).map { kind in

@@ -108,8 +108,11 @@ public struct SalesReportSettings: Sendable, Hashable {
     public var timeout: TimeInterval
     public var retries: Backoff
 
+    /// The address of Apple's own App Store Connect API.
+    public static let appStoreConnect = "https://api.appstoreconnect.apple.com"
+
     public init(
-        vendorNumber: String, address: String = "https://api.appstoreconnect.apple.com", timeout: TimeInterval = 120,
+        vendorNumber: String, address: String = Self.appStoreConnect, timeout: TimeInterval = 120,
         retries: Backoff = Backoff()
     ) {
         self.vendorNumber = vendorNumber

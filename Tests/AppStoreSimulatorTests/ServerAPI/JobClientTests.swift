@@ -12,10 +12,12 @@ import Testing
     ) async throws {
         try await withStore(store) { addresses async throws -> Void in
             let roots = try TrustRoots.none.adding(contentsOf: store.rootCertificatesPEM.utf8)
+            var settings = ServerAPISettings()
+            settings.production = addresses.productionServerAPI
+            settings.sandbox = addresses.sandboxServerAPI
             let client = ServerAPIClient(
                 http: try HTTPClient(),
-                settings: ServerAPISettings(
-                    production: addresses.productionServerAPI, sandbox: addresses.sandboxServerAPI),
+                settings: settings,
                 credentials: ServerAPICredentials(
                     AppStoreConnectCredentials(
                         issuerID: APIKey.issuerID, keyID: APIKey.keyID,

@@ -20,8 +20,11 @@ struct ServerAPIStage {
         let chain = try await TestChain.shared.value
         let server = try ScriptedServer(try script(chain))
         defer { server.stop() }
-        var settings = ServerAPISettings(
-            production: server.url("production"), sandbox: server.url("sandbox/"), timeout: 10, concurrency: 8)
+        var settings = ServerAPISettings()
+        settings.production = server.url("production")
+        settings.sandbox = server.url("sandbox/")
+        settings.timeout = 10
+        settings.concurrency = 8
         change(&settings)
         let client = ServerAPIClient(
             http: try HTTPClient(), settings: settings,

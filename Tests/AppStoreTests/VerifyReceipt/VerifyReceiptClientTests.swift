@@ -16,8 +16,11 @@ import Testing
     ) async throws {
         let server = try ScriptedServer(script)
         defer { server.stop() }
-        var settings = VerifyReceiptSettings(
-            production: server.url("production"), sandbox: server.url("sandbox"), timeout: 10, concurrency: 8)
+        var settings = VerifyReceiptSettings()
+        settings.production = server.url("production")
+        settings.sandbox = server.url("sandbox")
+        settings.timeout = 10
+        settings.concurrency = 8
         change(&settings)
         let client = VerifyReceiptClient(
             http: try makeHTTPClient(), settings: settings, pace: time.pace)

@@ -165,9 +165,8 @@ func withPlay<Value>(
     let store = SimulatedAppStore(seed: 7, records: records, faults: faults)
     let addresses = try store.start()
     defer { store.stop() }
-    let roots = URL(filePath: NSTemporaryDirectory()).appending(path: "roots-\(UUID().uuidString).pem")
-    try Data(store.rootCertificatesPEM.utf8).write(to: roots)
-    defer { try? FileManager.default.removeItem(at: roots) }
+    let roots = try RootsFile(of: store)
+    defer { roots.remove() }
     return try await withScratchDatabase { database async throws -> Value in
         let settings = AppSettings(
             app: App(
@@ -177,17 +176,9 @@ func withPlay<Value>(
             serverAPI: hasKey
                 ? ServerAPIAccess(
                     issuerID: APIKey.issuerID, keyID: APIKey.keyID, key: Secret(store.apiKey.privateKeyPEM)) : nil)
+        var job = JobSettings(database: database.conninfo(as: "iap_job"), apps: [settings])
+        job.apple = AppleSettings(at: addresses, roots: roots.path)
         return try await body(
-            Play(
-                database: database, store: store, appStoreConnect: addresses.appStoreConnect,
-                settings: JobSettings(
-                    database: database.conninfo(as: "iap_job"), apps: [settings],
-                    apple: AppleSettings(
-                        verifyReceiptProduction: addresses.productionVerifyReceipt,
-                        verifyReceiptSandbox: addresses.sandboxVerifyReceipt,
-                        serverAPIProduction: addresses.productionServerAPI,
-                        serverAPISandbox: addresses.sandboxServerAPI,
-                        rootCertificates: roots.path(percentEncoded: false),
-                        timeout: 5))))
+            Play(database: database, store: store, appStoreConnect: addresses.appStoreConnect, settings: job))
     }
 }

@@ -38,10 +38,13 @@ struct VerificationStage {
             let (status, body) = reply(request)
             return connection.respond(status, body: Data(body.utf8))
         }) { server in
-            let apple = AppleSettings(
-                verifyReceiptProduction: server.url + "/verifyReceipt",
-                verifyReceiptSandbox: server.url + "/sandbox/verifyReceipt", serverAPIProduction: server.url,
-                serverAPISandbox: server.url + "/sandbox", rootCertificates: roots.path(), attempts: 1)
+            var apple = AppleSettings()
+            apple.verifyReceiptProduction = server.url + "/verifyReceipt"
+            apple.verifyReceiptSandbox = server.url + "/sandbox/verifyReceipt"
+            apple.serverAPIProduction = server.url
+            apple.serverAPISandbox = server.url + "/sandbox"
+            apple.rootCertificates = roots.path()
+            apple.attempts = 1
             let services = try AppleServices(apple, apps: [app])
             return try await body(VerificationStage(services: services, app: app, server: server, apple: apple))
         }
