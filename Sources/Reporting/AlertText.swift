@@ -2,7 +2,7 @@ import Foundation
 public import Reconciliation
 
 /// What the report says of a figure that has reached its threshold.
-struct AlertText {
+struct AlertText: Sentence {
     let phrase: Phrase
     let values: [String: String]
 
@@ -44,7 +44,6 @@ struct AlertText {
 extension WatchedFigure {
     /// An English sentence that says that it has reached its threshold.
     public var alertText: String {
-        let text = AlertText(self, English(), money: Formats.text, moment: Formats.utc)
-        return English()(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) })
+        English().line(AlertText(self, English(), money: Formats.text, moment: Formats.utc))
     }
 }

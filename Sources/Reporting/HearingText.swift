@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 
 /// What the report says of an app that is not heard as it should be.
-struct HearingText {
+struct HearingText: Sentence {
     let phrase: Phrase
     let values: [String: String]
 

@@ -1,7 +1,7 @@
 import Reconciliation
 
 /// What the report says of a setting that somebody must correct.
-struct MendText {
+struct MendText: Sentence {
     let phrase: Phrase
     let values: [String: String]
 

@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 
 /// A line that says what many cases have in common, and what to look at first.
-struct PatternText {
+struct PatternText: Sentence {
     let phrase: Phrase
     let values: [String: String]
     /// A name of a word or two, for lists of patterns.

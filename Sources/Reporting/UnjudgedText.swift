@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 
 /// A line that says what is paid but not looked at, why, and what to do.
-struct UnjudgedText {
+struct UnjudgedText: Sentence {
     let phrase: Phrase
     let values: [String: String]
 

@@ -68,8 +68,7 @@ struct Summary {
 
     private var toMend: [String] {
         first(Self.shownSettings, of: run.toMend) { setting in
-            let text = MendText(setting)
-            return row("to mend", words(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) }))
+            row("to mend", words.line(MendText(setting)))
         }
     }
 
@@ -95,9 +94,7 @@ struct Summary {
             row("heard", "\($0.fresh) new notices of Apple's; \($0.unknown) purchases that only Apple told of")
         }
         return (new.map { [$0] } ?? []) + asked
-            + first(Self.shownSettings, of: amiss) { text in
-                row("not heard", words(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) }))
-            }
+            + first(Self.shownSettings, of: amiss) { row("not heard", words.line($0)) }
     }
 
     private var asked: [String] {
@@ -117,7 +114,7 @@ struct Summary {
     private var patterns: [String] {
         first(Self.shownPatterns, of: run.patterns) { pattern in
             let text = PatternText(pattern, words) { "\(formats.local($0)) \(formats.zoneName)" }
-            return row("pattern", words(text.phrase, text.values.mapValues { Printable.text($0) }))
+            return row("pattern", words.line(text, longest: 80))
         }
     }
 
@@ -127,8 +124,7 @@ struct Summary {
     private var unjudged: [String] {
         first(Self.shownUnjudged, of: run.unjudged) { unjudged in
             let text = UnjudgedText(unjudged, words, money: Formats.text)
-            return row(
-                unjudged.cause == .notConnected ? "not connected" : "not looked at", words(text.phrase, text.values))
+            return row(unjudged.cause == .notConnected ? "not connected" : "not looked at", words(text))
         }
     }
 

@@ -76,8 +76,7 @@ struct CaseRow {
     }
 
     private func action(_ found: ReportedCase) -> HTML {
-        let advice = Advice(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery)
-        return words.html(advice.phrase, advice.values.mapValues(HTML.foreign))
+        words.html(Advice(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery))
     }
 
     private func reasons(_ found: ReportedCase) -> String {

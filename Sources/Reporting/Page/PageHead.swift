@@ -42,8 +42,7 @@ struct PageHead {
     private var alerts: HTML {
         let lines = run.alerts.map { alert -> HTML in
             let text = readers.each { reader in
-                let text = AlertText(alert, reader.words, money: reader.money, moment: reader.time)
-                return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+                reader.words.html(AlertText(alert, reader.words, money: reader.money, moment: reader.time))
             }
             return "<p class=\"early\" data-alert=\"\(alert.name)\">\(text)</p>\n"
         }
@@ -56,25 +55,19 @@ struct PageHead {
     }
 
     private var toMend: HTML {
-        if run.toMend.isEmpty { return "" }
-        let lines = run.toMend.map { setting -> HTML in
-            let text = MendText(setting)
-            return "<li>\(readers.each { $0.words.html(text.phrase, text.values.mapValues(HTML.foreign)) })</li>"
-        }
-        return "<ul class=\"unjudged\">\(lines)</ul>\n"
+        list(run.toMend.map { setting in "<li>\(readers.each { $0.words.html(MendText(setting)) })</li>" })
     }
 
     private var hearings: HTML {
         let lines = run.hearings.flatMap { hearing in
             HearingText.all(hearing, now: run.now) { _ in "" }.indices.map { place -> HTML in
                 let text = readers.each { reader in
-                    let text = HearingText.all(hearing, now: run.now, moment: reader.time)[place]
-                    return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+                    reader.words.html(HearingText.all(hearing, now: run.now, moment: reader.time)[place])
                 }
                 return "<li>\(text)</li>"
             }
         }
-        return lines.isEmpty ? "" : "<ul class=\"unjudged\">\(lines)</ul>\n"
+        return list(lines)
     }
 
     /// The sources that could not be read, and the rows of any source that could not be taken.
@@ -88,7 +81,12 @@ struct PageHead {
             let refused = pull.refusedRows.isEmpty ? "" : refusedRows(of: pull)
             return pull.problem == nil && pull.refusedRows.isEmpty ? nil : "<li>\(problem)\(refused)</li>"
         }
-        return lines.isEmpty ? "" : "<ul class=\"unjudged\">\(lines)</ul>\n"
+        return list(lines)
+    }
+
+    /// A list of what is not as it should be; nothing if it is empty.
+    private func list(_ lines: [HTML]) -> HTML {
+        lines.isEmpty ? "" : "<ul class=\"unjudged\">\(lines)</ul>\n"
     }
 
     private func refusedRows(of pull: SourcePull) -> HTML {
@@ -105,10 +103,7 @@ struct PageHead {
     private var patterns: HTML {
         if run.patterns.isEmpty { return "" }
         let lines = run.patterns.enumerated().map { place, pattern -> HTML in
-            let text = readers.each { reader in
-                let text = PatternText(pattern, reader.words, moment: reader.time)
-                return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
-            }
+            let text = readers.each { $0.words.html(PatternText(pattern, $0.words, moment: $0.time)) }
             let show = readers.each { $0.words.html(.showPattern, ["n": "\($0.number(pattern.counts.cases))"]) }
             return """
                 <li>\(text) <a href="#cases-heading" data-pattern="\(place + 1)">\(show)</a></li>
@@ -123,15 +118,10 @@ struct PageHead {
     }
 
     private var unjudged: HTML {
-        if run.unjudged.isEmpty { return "" }
-        let lines = run.unjudged.map { unjudged -> HTML in
-            let text = readers.each { reader in
-                let text = UnjudgedText(unjudged, reader.words, money: reader.money)
-                return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
-            }
-            return "<li>\(text)</li>"
-        }
-        return "<ul class=\"unjudged\">\(lines)</ul>\n"
+        list(
+            run.unjudged.map { unjudged in
+                "<li>\(readers.each { $0.words.html(UnjudgedText(unjudged, $0.words, money: $0.money)) })</li>"
+            })
     }
 
     private var lost: HTML {

@@ -122,7 +122,7 @@ final class SpreadsheetFile: ReportPart {
         for (place, pattern) in context.run.patterns.enumerated() {
             let text = PatternText(pattern, words) { "\(context.formats.local($0)) \(context.formats.zoneName)" }
             try patterns?.add([
-                .text(String(place + 1)), .text(words(text.phrase, text.values)), .text(pattern.bundleID.text),
+                .text(String(place + 1)), .text(words(text)), .text(pattern.bundleID.text),
                 .number(pattern.counts.cases), .number(pattern.counts.customers), .number(pattern.counts.delivered),
                 .moment(pattern.from, Self.utc), .moment(pattern.until, Self.utc),
             ])

@@ -57,8 +57,7 @@ extension Wording {
 
     /// What to do about a case, with its users and orders.
     func action(_ assessment: Assessment, orderIDs: [String], redelivery: OpenRedelivery?) -> String {
-        let advice = Advice(assessment, orderIDs: orderIDs, redelivery: redelivery)
-        return self(advice.phrase, advice.values)
+        self(Advice(assessment, orderIDs: orderIDs, redelivery: redelivery))
     }
 
     /// An age in the largest unit that is precise enough.
@@ -74,7 +73,7 @@ extension Wording {
 }
 
 /// What support staff should do about a case: a sentence, and the values to fill in.
-struct Advice {
+struct Advice: Sentence {
     let phrase: Phrase
     let values: [String: String]
 
