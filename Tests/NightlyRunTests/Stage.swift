@@ -127,20 +127,41 @@ private actor UndisturbedNights {
     }
 }
 
-/// Plays a world, and hands the stage to the body.
+private let playedWorlds = PlayedWorlds()
+
+/// Each world is played once: a stage's database is a copy of what that left.
+private actor PlayedWorlds {
+    private var worlds: [WorldSettings: Task<(World, ScratchDatabase), any Error>] = [:]
+
+    func played(_ settings: WorldSettings) async throws -> (World, ScratchDatabase) {
+        let world =
+            worlds[settings]
+            ?? Task {
+                let world = World(settings)
+                let database = try await ScratchDatabase.kept { database in
+                    try await WorldStage.open(world, on: database.conninfo) { try await $0.play() }
+                }
+                return (world, database)
+            }
+        worlds[settings] = world
+        return try await world.value
+    }
+}
+
+/// Hands the stage of a world to the body.
 func withStage<Value>(
     customers: Int = 280, seed: UInt64 = 7, faults: Faults = .none, outageAfter: Int? = nil,
     _ body: (Stage) async throws -> Value
 ) async throws -> Value {
-    let world = World(try WorldSettings(seed: seed, customers: customers, days: 5, now: Stage.now))
+    let (world, played) = try await playedWorlds.played(
+        try WorldSettings(seed: seed, customers: customers, days: 5, now: Stage.now))
     let store = SimulatedAppStore(
         seed: seed, records: world.records, faults: faults, outageAfter: outageAfter, now: { Stage.now })
     let addresses = try store.start()
     defer { store.stop() }
     let roots = try RootsFile(of: store)
     defer { roots.remove() }
-    return try await withScratchDatabase { database async throws -> Value in
-        try await WorldStage.open(world, on: database.conninfo) { try await $0.play() }
+    return try await played.withCopy { database async throws -> Value in
         var settings = jobSettings(world.settings, database, addresses, roots)
         settings.batchSize = 50
         return try await body(Stage(database: database, store: store, world: world, settings: settings))

@@ -40,9 +40,16 @@ public func withScratchDatabase<Value>(
 }
 
 extension ScratchDatabase {
+    /// A database that stays as long as its cluster, for tests to take copies of.
+    public static func kept(_ prepare: (ScratchDatabase) async throws -> Void) async throws -> ScratchDatabase {
+        let database = try await create(empty: false)
+        try await prepare(database)
+        return database
+    }
+
     static func create(empty: Bool) async throws -> ScratchDatabase {
         let cluster = try await ScratchCluster.shared()
-        let name = "scratch_" + UUID().uuidString.lowercased().replacing("-", with: "_")
+        let name = newName()
         let template: SchemaTemplate? = if empty { nil } else { try await SchemaTemplate.shared() }
         let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
         defer { admin.close() }
@@ -51,9 +58,13 @@ extension ScratchDatabase {
         return ScratchDatabase(name: name, cluster: cluster, logins: template?.logins ?? [:])
     }
 
+    private static func newName() -> String {
+        "scratch_" + UUID().uuidString.lowercased().replacing("-", with: "_")
+    }
+
     /// Runs the body with a copy of this database, which is dropped afterwards. Nobody may be connected to this one.
     public func withCopy<Value>(_ body: (ScratchDatabase) async throws -> Value) async throws -> Value {
-        let copy = ScratchDatabase(name: name + "_copy", cluster: cluster, logins: logins)
+        let copy = ScratchDatabase(name: Self.newName(), cluster: cluster, logins: logins)
         let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
         defer { admin.close() }
         try await endSessions(by: admin)
