@@ -21,10 +21,10 @@ public struct RetentionDesk: Sendable {
         isDryRun: Bool, asOf: AsOf = .clock, stop: StopSignal
     ) async throws(JobError) -> Purged {
         let now = try await present(asOf)
-        return try await withLedger(settings.ledger, explained: Self.explained(purging:)) {
+        var purged = Purged()
+        return try await withLedger(settings.ledger, explained: { Self.explained($0, after: purged) }) {
             session async throws(LedgerError) in
             if isDryRun { return try await session.countPurgeable(settings.retention, now: now) }
-            var purged = Purged()
             try await Purger(session: session, retention: settings.retention, now: now, stop: stop)
                 .purge(into: &purged)
             return purged
@@ -47,10 +47,15 @@ public struct RetentionDesk: Sendable {
         return try Present(asOf, time).moment
     }
 
-    /// A purge is committed batch by batch: a lock stops it in the middle.
-    private static func explained(purging error: LedgerError) -> JobError {
-        guard case .conflict(let text) = error else { return JobError(error, workingAs: .job) }
-        return .interrupted("\(text.sentence) What was purged before is gone; purge again to take the rest.")
+    /// A purge is committed batch by batch: a lock stops it in the middle, and so does a database that goes away.
+    private static func explained(_ error: LedgerError, after purged: Purged) -> JobError {
+        if case .conflict(let text) = error { return interrupted(text) }
+        guard purged.total > 0, JobError(interruptedBy: error) != nil else { return JobError(error, workingAs: .job) }
+        return interrupted(error.description)
+    }
+
+    private static func interrupted(_ text: String) -> JobError {
+        .interrupted("\(text.sentence) What was purged before is gone; purge again to take the rest.")
     }
 
     private static func explained(_ error: LedgerError, workingAs role: LoginRole) -> JobError {

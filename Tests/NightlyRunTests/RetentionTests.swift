@@ -72,8 +72,10 @@ import Testing
         }
     }
 
-    /// A purge is committed batch by batch: what is gone before a lock stops it is told, and counted in the trail.
-    @Test(.timeLimit(.minutes(2))) func aPurgeThatALockStopsCountsWhatIsGone() async throws {
+    /// A purge is committed batch by batch: what is gone before a lock, or the end of its database, stops it is told, and
+    /// counted in the trail.
+    @Test(.timeLimit(.minutes(2)), arguments: ["lock_not_available", "admin_shutdown", "query_canceled"])
+    func aPurgeThatIsStoppedCountsWhatIsGone(by state: String) async throws {
         try await withStage(customers: 85) { stage in
             _ = try await stage.run()
             let connection = try await stage.database.connect()
@@ -87,7 +89,7 @@ import Testing
                                 SELECT FROM iap.receipts
                                 WHERE device_purged_at IS NOT NULL AND bucket <> NEW.bucket)
                             THEN
-                                RAISE EXCEPTION 'locked' USING ERRCODE = 'lock_not_available';
+                                RAISE EXCEPTION 'stopped' USING ERRCODE = '\(state)';
                             END IF;
                             RETURN NEW;
                         END$$;
