@@ -55,20 +55,40 @@ import Testing
             #expect(try await play.claim(restored) == "already_delivered")
         }
     }
+
+    /// A child got it before Apple told that a family shares it; whose purchase it is has it still to come, each night.
+    @Test func whatAFamilySharesIsOwedToWhoPaid() async throws {
+        try await withPlay { play in
+            let (paid, shared) = try await play.buyOnce(account: "bob") { $0.isFamilyShared = true }
+            try await play.admit(shared, for: "bob")
+            #expect(try await play.claim(shared, for: "bob") == "delivered")
+            try await play.upload(play.receipt([shared], account: "bob"), by: "bob", for: shared)
+            for night in 1...2 {
+                try await play.upload(play.receipt([paid], madeHoursAgo: 1 / Double(night)), for: paid)
+                _ = try await play.night(night)
+            }
+            #expect(try await play.night(3).findings.toldIDs == [paid.id])
+            #expect(try await play.claim(paid) == "delivered")
+            #expect(try await violations(play.database) == [])
+        }
+    }
 }
 
 extension Play {
     /// A non-consumable, and the same purchase as it is restored under another id.
-    fileprivate func buyOnce() async throws -> (original: SimulatedTransaction, restored: SimulatedTransaction) {
+    fileprivate func buyOnce(
+        account: String = "anna", _ change: (inout SimulatedTransaction) -> Void = { _ in }
+    ) async throws -> (original: SimulatedTransaction, restored: SimulatedTransaction) {
         try await administer(
             """
             INSERT INTO iap.products (bundle_id, product_id, type, name)
             VALUES ('com.example.game', 'noads', 'non_consumable', 'No ads')
             """)
         let original = buy("1000000000002801", "noads", hoursAgo: 200) { $0.productType = .nonConsumable }
-        let restored = buy("1000000000002802", "noads", hoursAgo: 180) {
+        let restored = buy("1000000000002802", "noads", account: account, hoursAgo: 180) {
             $0.originalID = original.id
             $0.productType = .nonConsumable
+            change(&$0)
         }
         return (original, restored)
     }
