@@ -13,7 +13,7 @@ extension JobError {
             case .noDatabase(let text): .noDatabase("\(text.sentence) Name another in conninfo, or run setup.")
             case .schema(let text): .schemaMismatch(text)
             case .conflict(let text):
-                .databaseUnavailable(
+                .interrupted(
                     "Another session's lock stays in the way: \(text.sentence) Try again once that session has ended.")
             case .cancelled: .databaseUnavailable("A statement was cancelled.")
             case .statementStopped(let text):

@@ -4,8 +4,8 @@ public import Reconciliation
 public enum JobError: ForeseenError, Sendable {
     /// PostgreSQL can't be reached, or went away and did not come back.
     case databaseUnavailable(String)
-    /// PostgreSQL went away and did not come back, or another session's lock stayed in the way, once the night was
-    /// under way; what was not recorded is still due.
+    /// Another session's lock stayed in the way, or PostgreSQL went away and did not come back once the night was under
+    /// way; what was not recorded is still due.
     case interrupted(String)
     /// PostgreSQL refuses the password, the role or a grant.
     case databaseRefuses(String)

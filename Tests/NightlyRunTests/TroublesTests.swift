@@ -36,6 +36,14 @@ import Testing
         #expect(try #require(JobError(interruptedBy: stopped)).exitCode == .tryLater)
     }
 
+    /// The database is there: whoever holds the lock is looked for, and not PostgreSQL.
+    @Test func aLockThatStaysIsTriedLater() {
+        let locked = LedgerError.conflict("PostgreSQL 55P03: canceling statement due to lock timeout")
+        #expect(JobError(locked).exitCode == .tryLater)
+        #expect(JobError(locked, workingAs: .support).exitCode == .tryLater)
+        #expect(JobError(locked).description.contains("lock stays in the way: PostgreSQL 55P03: "))
+    }
+
     /// Without its shared secret Apple refuses the receipts of an app that have subscriptions.
     @Test func aMissingSecretIsLoggedOnceAndSaysWhyTheNightIsNotDone() async throws {
         try await withStage { stage in
