@@ -7,20 +7,24 @@ import java.util.List;
 
 /** An app's server beside iap-reconcile, in Java with JDBC. */
 public final class Claim {
+    record Purchase(String transactionId, String orderId, String productId, int quantity) {}
+
     /** Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome. */
-    static String claimAndCredit(Connection db, String app, String transactionId, String user, String orderId)
-            throws SQLException {
+    static String claimAndCredit(Connection db, String app, String user, Purchase one) throws SQLException {
         db.setAutoCommit(false);
         try {
             String outcome;
-            try (PreparedStatement claim = prepare(db, "SELECT iap.claim(?, ?, ?, ?)", app, transactionId, user, orderId);
+            try (PreparedStatement claim = prepare(
+                            db, "SELECT iap.claim(?, ?, ?, ?)", app, one.transactionId(), user, one.orderId());
                     var rows = claim.executeQuery()) {
                 rows.next();
                 outcome = rows.getString(1);
             }
             if (outcome.equals("delivered")) {
-                try (PreparedStatement credit =
-                        prepare(db, "UPDATE wallets SET gems = gems + 100 WHERE user_id = ?", user)) {
+                String statement = "INSERT INTO goods AS had VALUES (?, ?, ?)"
+                        + " ON CONFLICT (user_id, product_id) DO UPDATE SET units = had.units + excluded.units";
+                try (PreparedStatement credit = prepare(db, statement, user, one.productId())) {
+                    credit.setInt(3, one.quantity());
                     credit.executeUpdate();
                 }
             }
@@ -36,13 +40,16 @@ public final class Claim {
 
     /** At login: what was lost on the way, each in a transaction of its own. */
     static void deliverWhatIsOwed(Connection db, String app, String user) throws SQLException {
-        List<String[]> owed = new ArrayList<>();
-        try (PreparedStatement asked = prepare(
-                        db, "SELECT transaction_id, order_ids[1] FROM iap.owed(?, ?) WHERE is_certain", app, user);
+        List<Purchase> owed = new ArrayList<>();
+        String question = "SELECT transaction_id, order_ids[1], product_id, quantity"
+                + " FROM iap.owed(?, ?) WHERE is_certain";
+        try (PreparedStatement asked = prepare(db, question, app, user);
                 var rows = asked.executeQuery()) {
-            while (rows.next()) owed.add(new String[] {rows.getString(1), rows.getString(2)});
+            while (rows.next()) {
+                owed.add(new Purchase(rows.getString(1), rows.getString(2), rows.getString(3), rows.getInt(4)));
+            }
         }
-        for (String[] one : owed) claimAndCredit(db, app, one[0], user, one[1]);
+        for (Purchase one : owed) claimAndCredit(db, app, user, one);
     }
 
     /** For the URL to which Apple posts: nothing else needs to be done. Answer 200. */
@@ -61,8 +68,11 @@ public final class Claim {
     public static void main(String[] given) throws SQLException {
         try (Connection db = DriverManager.getConnection(System.getenv("JDBC_URL"))) {
             switch (given[0]) {
-                case "claim" -> System.out.println(
-                        claimAndCredit(db, given[1], given[2], given[3], given[4].isEmpty() ? null : given[4]));
+                case "claim" -> {
+                    String orderId = given[4].isEmpty() ? null : given[4];
+                    Purchase one = new Purchase(given[2], orderId, given[5], Integer.parseInt(given[6]));
+                    System.out.println(claimAndCredit(db, given[1], given[3], one));
+                }
                 case "login" -> deliverWhatIsOwed(db, given[1], given[2]);
                 default -> takeNotification(db, given[1], given[2]);
             }

@@ -5,16 +5,28 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/jackc/pgx/v4"
 )
 
+type purchase struct {
+	transactionID string
+	orderID       *string
+	productID     string
+	quantity      int
+}
+
 // Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome.
-func claimAndCredit(ctx context.Context, db *pgx.Conn, app, transactionID, user string, orderID *string) (outcome string, err error) {
+func claimAndCredit(ctx context.Context, db *pgx.Conn, app, user string, one purchase) (outcome string, err error) {
 	err = db.BeginFunc(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, "SELECT iap.claim($1, $2, $3, $4)", app, transactionID, user, orderID).Scan(&outcome)
+		err := tx.QueryRow(
+			ctx, "SELECT iap.claim($1, $2, $3, $4)", app, one.transactionID, user, one.orderID).Scan(&outcome)
 		if err == nil && outcome == "delivered" {
-			_, err = tx.Exec(ctx, "UPDATE wallets SET gems = gems + 100 WHERE user_id = $1", user)
+			_, err = tx.Exec(
+				ctx, `INSERT INTO goods AS had VALUES ($1, $2, $3)
+				ON CONFLICT (user_id, product_id) DO UPDATE SET units = had.units + excluded.units`,
+				user, one.productID, one.quantity)
 		}
 		return err
 	})
@@ -23,18 +35,16 @@ func claimAndCredit(ctx context.Context, db *pgx.Conn, app, transactionID, user 
 
 // At login: what was lost on the way, each in a transaction of its own.
 func deliverWhatIsOwed(ctx context.Context, db *pgx.Conn, app, user string) error {
-	type purchase struct {
-		transactionID string
-		orderID       *string
-	}
 	var owed []purchase
-	rows, err := db.Query(ctx, "SELECT transaction_id, order_ids[1] FROM iap.owed($1, $2) WHERE is_certain", app, user)
+	rows, err := db.Query(
+		ctx, "SELECT transaction_id, order_ids[1], product_id, quantity FROM iap.owed($1, $2) WHERE is_certain", app,
+		user)
 	if err != nil {
 		return err
 	}
 	for rows.Next() {
 		var one purchase
-		if err := rows.Scan(&one.transactionID, &one.orderID); err != nil {
+		if err := rows.Scan(&one.transactionID, &one.orderID, &one.productID, &one.quantity); err != nil {
 			return err
 		}
 		owed = append(owed, one)
@@ -43,7 +53,7 @@ func deliverWhatIsOwed(ctx context.Context, db *pgx.Conn, app, user string) erro
 		return rows.Err()
 	}
 	for _, one := range owed {
-		if _, err := claimAndCredit(ctx, db, app, one.transactionID, user, one.orderID); err != nil {
+		if _, err := claimAndCredit(ctx, db, app, user, one); err != nil {
 			return err
 		}
 	}
@@ -72,11 +82,15 @@ func main() {
 func act(ctx context.Context, db *pgx.Conn, action string, given []string) error {
 	switch action {
 	case "claim":
-		var orderID *string
+		one := purchase{transactionID: given[1], productID: given[4]}
 		if given[3] != "" {
-			orderID = &given[3]
+			one.orderID = &given[3]
 		}
-		outcome, err := claimAndCredit(ctx, db, given[0], given[1], given[2], orderID)
+		var err error
+		if one.quantity, err = strconv.Atoi(given[5]); err != nil {
+			return err
+		}
+		outcome, err := claimAndCredit(ctx, db, given[0], given[2], one)
 		fmt.Println(outcome)
 		return err
 	case "login":

@@ -2,12 +2,15 @@
 const { Client } = require('pg')
 
 /** Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome. */
-async function claimAndCredit(db, app, transactionID, user, orderID) {
+async function claimAndCredit(db, app, transactionID, user, orderID, productID, quantity) {
   await db.query('BEGIN')
   try {
     const { rows } = await db.query('SELECT iap.claim($1, $2, $3, $4) AS outcome', [app, transactionID, user, orderID])
     if (rows[0].outcome === 'delivered') {
-      await db.query('UPDATE wallets SET gems = gems + 100 WHERE user_id = $1', [user])
+      await db.query(
+        'INSERT INTO goods AS had VALUES ($1, $2, $3)' +
+          ' ON CONFLICT (user_id, product_id) DO UPDATE SET units = had.units + excluded.units',
+        [user, productID, quantity])
     }
     await db.query('COMMIT')
     return rows[0].outcome
@@ -20,8 +23,11 @@ async function claimAndCredit(db, app, transactionID, user, orderID) {
 /** At login: what was lost on the way, each in a transaction of its own. */
 async function deliverWhatIsOwed(db, app, user) {
   const { rows } = await db.query(
-    'SELECT transaction_id, order_ids[1] AS order_id FROM iap.owed($1, $2) WHERE is_certain', [app, user])
-  for (const { transaction_id, order_id } of rows) await claimAndCredit(db, app, transaction_id, user, order_id)
+    'SELECT transaction_id, order_ids[1] AS order_id, product_id, quantity FROM iap.owed($1, $2) WHERE is_certain',
+    [app, user])
+  for (const { transaction_id, order_id, product_id, quantity } of rows) {
+    await claimAndCredit(db, app, transaction_id, user, order_id, product_id, quantity)
+  }
 }
 
 /** For the URL to which Apple posts: nothing else needs to be done. Answer 200. */
@@ -34,8 +40,8 @@ async function main([action, ...given]) {
   await db.connect()
   try {
     if (action === 'claim') {
-      const [app, transactionID, user, orderID] = given
-      console.log(await claimAndCredit(db, app, transactionID, user, orderID || null))
+      const [app, transactionID, user, orderID, productID, quantity] = given
+      console.log(await claimAndCredit(db, app, transactionID, user, orderID || null, productID, Number(quantity)))
     }
     if (action === 'login') await deliverWhatIsOwed(db, ...given)
     if (action === 'notification') await takeNotification(db, ...given)

@@ -3,15 +3,19 @@
 declare(strict_types=1);
 
 /** Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome. */
-function claimAndCredit(PDO $db, string $app, string $transactionId, string $user, ?string $orderId): string
-{
+function claimAndCredit(
+    PDO $db, string $app, string $transactionId, string $user, ?string $orderId, string $productId, int $quantity
+): string {
     $db->beginTransaction();
     try {
         $claim = $db->prepare('SELECT iap.claim(?, ?, ?, ?)');
         $claim->execute([$app, $transactionId, $user, $orderId]);
         $outcome = $claim->fetchColumn();
         if ($outcome === 'delivered') {
-            $db->prepare('UPDATE wallets SET gems = gems + 100 WHERE user_id = ?')->execute([$user]);
+            $credit = $db->prepare(
+                'INSERT INTO goods AS had VALUES (?, ?, ?)'
+                . ' ON CONFLICT (user_id, product_id) DO UPDATE SET units = had.units + excluded.units');
+            $credit->execute([$user, $productId, $quantity]);
         }
         $db->commit();
         return $outcome;
@@ -24,10 +28,13 @@ function claimAndCredit(PDO $db, string $app, string $transactionId, string $use
 /** At login: what was lost on the way, each in a transaction of its own. */
 function deliverWhatIsOwed(PDO $db, string $app, string $user): void
 {
-    $owed = $db->prepare('SELECT transaction_id, order_ids[1] AS order_id FROM iap.owed(?, ?) WHERE is_certain');
+    $owed = $db->prepare(
+        'SELECT transaction_id, order_ids[1] AS order_id, product_id, quantity FROM iap.owed(?, ?) WHERE is_certain');
     $owed->execute([$app, $user]);
     foreach ($owed->fetchAll(PDO::FETCH_ASSOC) as $purchase) {
-        claimAndCredit($db, $app, $purchase['transaction_id'], $user, $purchase['order_id']);
+        claimAndCredit(
+            $db, $app, $purchase['transaction_id'], $user, $purchase['order_id'], $purchase['product_id'],
+            $purchase['quantity']);
     }
 }
 
@@ -40,7 +47,8 @@ function takeNotification(PDO $db, string $app, string $signedPayload): void
 $db = new PDO('pgsql:');
 $given = array_slice($argv, 2);
 match ($argv[1]) {
-    'claim' => print(claimAndCredit($db, $given[0], $given[1], $given[2], $given[3] ?: null) . "\n"),
+    'claim' => print(
+        claimAndCredit($db, $given[0], $given[1], $given[2], $given[3] ?: null, $given[4], (int) $given[5]) . "\n"),
     'login' => deliverWhatIsOwed($db, ...$given),
     'notification' => takeNotification($db, ...$given),
 };

@@ -4,13 +4,16 @@ import sys
 import psycopg
 
 
-def claim_and_credit(connection, app, transaction_id, user, order_id):
+def claim_and_credit(connection, app, transaction_id, user, order_id, product_id, quantity):
     """Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome."""
     with connection.transaction():
         outcome = connection.execute(
             "SELECT iap.claim(%s, %s, %s, %s)", (app, transaction_id, user, order_id)).fetchone()[0]
         if outcome == "delivered":
-            connection.execute("UPDATE wallets SET gems = gems + 100 WHERE user_id = %s", (user,))
+            connection.execute(
+                "INSERT INTO goods AS had VALUES (%s, %s, %s)"
+                " ON CONFLICT (user_id, product_id) DO UPDATE SET units = had.units + excluded.units",
+                (user, product_id, quantity))
     return outcome
 
 
@@ -18,9 +21,10 @@ def deliver_what_is_owed(connection, app, user):
     """At login: what was lost on the way, each in a transaction of its own."""
     with connection.transaction():
         owed = connection.execute(
-            "SELECT transaction_id, order_ids FROM iap.owed(%s, %s) WHERE is_certain", (app, user)).fetchall()
-    for transaction_id, order_ids in owed:
-        claim_and_credit(connection, app, transaction_id, user, next(iter(order_ids), None))
+            "SELECT transaction_id, order_ids, product_id, quantity FROM iap.owed(%s, %s) WHERE is_certain",
+            (app, user)).fetchall()
+    for transaction_id, order_ids, product_id, quantity in owed:
+        claim_and_credit(connection, app, transaction_id, user, next(iter(order_ids), None), product_id, quantity)
 
 
 def take_notification(connection, app, signed_payload):
@@ -32,8 +36,9 @@ def take_notification(connection, app, signed_payload):
 if __name__ == "__main__":
     with psycopg.connect("") as connection:
         match sys.argv[1:]:
-            case ["claim", app, transaction_id, user, order_id]:
-                print(claim_and_credit(connection, app, transaction_id, user, order_id or None))
+            case ["claim", app, transaction_id, user, order_id, product_id, quantity]:
+                print(claim_and_credit(
+                    connection, app, transaction_id, user, order_id or None, product_id, int(quantity)))
             case ["login", app, user]:
                 deliver_what_is_owed(connection, app, user)
             case ["notification", app, signed_payload]:

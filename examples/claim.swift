@@ -55,13 +55,23 @@ final class Database {
     }
 }
 
+struct Purchase {
+    let id: String
+    let order: String?
+    let product: String
+    let quantity: String
+}
+
 /// Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome.
-func claimAndCredit(_ database: Database, _ app: String, _ id: String, _ user: String, order: String?) throws -> String
-{
+func claimAndCredit(_ database: Database, _ app: String, _ user: String, _ one: Purchase) throws -> String {
     try database.transaction {
-        let outcome = try database.query("SELECT iap.claim($1, $2, $3, $4)", [app, id, user, order])[0][0] ?? ""
+        let answer = try database.query("SELECT iap.claim($1, $2, $3, $4)", [app, one.id, user, one.order])
+        let outcome = answer[0][0] ?? ""
         if outcome == "delivered" {
-            try database.query("UPDATE wallets SET gems = gems + 100 WHERE user_id = $1", [user])
+            try database.query(
+                "INSERT INTO goods AS had VALUES ($1, $2, $3)"
+                    + " ON CONFLICT (user_id, product_id) DO UPDATE SET units = had.units + excluded.units",
+                [user, one.product, one.quantity])
         }
         return outcome
     }
@@ -70,9 +80,11 @@ func claimAndCredit(_ database: Database, _ app: String, _ id: String, _ user: S
 /// At login: what was lost on the way, each in a transaction of its own.
 func deliverWhatIsOwed(_ database: Database, _ app: String, _ user: String) throws {
     let owed = try database.query(
-        "SELECT transaction_id, order_ids[1] FROM iap.owed($1, $2) WHERE is_certain", [app, user])
+        "SELECT transaction_id, order_ids[1], product_id, quantity FROM iap.owed($1, $2) WHERE is_certain", [app, user])
     for row in owed {
-        if let id = row[0] { _ = try claimAndCredit(database, app, id, user, order: row[1]) }
+        guard let id = row[0], let product = row[2], let quantity = row[3] else { continue }
+        _ = try claimAndCredit(
+            database, app, user, Purchase(id: id, order: row[1], product: product, quantity: quantity))
     }
 }
 
@@ -87,11 +99,13 @@ enum Example {
         let words = Array(CommandLine.arguments.dropFirst())
         let database = try Database("")
         switch words.first {
-        case "claim" where words.count == 5:
-            print(try claimAndCredit(database, words[1], words[2], words[3], order: words[4].isEmpty ? nil : words[4]))
+        case "claim" where words.count == 7:
+            let one = Purchase(
+                id: words[2], order: words[4].isEmpty ? nil : words[4], product: words[5], quantity: words[6])
+            print(try claimAndCredit(database, words[1], words[3], one))
         case "login" where words.count == 3: try deliverWhatIsOwed(database, words[1], words[2])
         case "notification" where words.count == 3: try takeNotification(database, words[1], words[2])
-        default: print("claim APP ID USER ORDER | login APP USER | notification APP PAYLOAD")
+        default: print("claim APP ID USER ORDER PRODUCT QUANTITY | login APP USER | notification APP PAYLOAD")
         }
     }
 }

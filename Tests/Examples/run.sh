@@ -14,15 +14,20 @@ $psql -d postgres -c "CREATE DATABASE shop"
 printf '[database]\nconninfo = host=%s user=postgres dbname=shop\n' "$cluster" >"$work/conf"
 "$bin/iap-reconcile" migrate --config "$work/conf" --quiet >/dev/null
 $psql -d shop -f sql/roles.sql -c "CREATE TABLE wallets (user_id text PRIMARY KEY, gems integer NOT NULL DEFAULT 0)" \
-    -c "GRANT SELECT, UPDATE ON wallets TO iap_app"
+    -c "CREATE TABLE goods (user_id text, product_id text, units integer NOT NULL, PRIMARY KEY (user_id, product_id))" \
+    -c "GRANT SELECT, UPDATE ON wallets TO iap_app" -c "GRANT SELECT, INSERT, UPDATE ON goods TO iap_app"
 export PGHOST="$cluster" PGDATABASE=shop PGUSER=iap_app
 app=com.example.game
 tried=""
 
+# admit USER ID PRODUCT QUANTITY
 admit() {
-    $psql -d shop -c "SELECT iap.admit('$app', 'Production', '$2', '$2', 'gems.100', 1, now() - interval '1 hour', '$1')" >/dev/null
+    $psql -d shop -c "SELECT iap.admit('$app', 'Production', '$2', '$2', '$3', $4, now() - interval '1 hour', '$1')" >/dev/null
 }
-gems() { $psql -d shop -c "SELECT gems FROM wallets WHERE user_id = '$1'"; }
+units() {
+    $psql -d shop -c "SELECT string_agg(units || ' ' || product_id, ', ' ORDER BY product_id) FROM goods
+        WHERE user_id = '$1'"
+}
 fail() { echo "Examples: $1" >&2; exit 1; }
 
 # try LANGUAGE FIRST-ID COMMAND…
@@ -30,20 +35,19 @@ try() {
     language=$1 first=$2
     shift 2
     user="user-$language"
-    $psql -d shop -c "INSERT INTO wallets VALUES ('$user')"
-    admit "$user" "$first"
+    admit "$user" "$first" gems.100 1
     for number in 1 2 3 4 5 6 7 8; do
-        "$@" claim "$app" "$first" "$user" "" >"$work/$language-$number" 2>&1 &
+        "$@" claim "$app" "$first" "$user" "" gems.100 1 >"$work/$language-$number" 2>&1 &
     done
     wait
     [ "$(cat "$work/$language"-* | grep -cx delivered)" -eq 1 ] || { cat "$work/$language"-* >&2; fail "$language: not delivered once"; }
     [ "$(cat "$work/$language"-* | grep -cx already_delivered)" -eq 7 ] || { cat "$work/$language"-* >&2; fail "$language: what the others were told"; }
-    [ "$(gems "$user")" -eq 100 ] || fail "$language: credited otherwise than once"
-    admit "$user" $((first + 1))
-    admit "$user" $((first + 2))
+    [ "$(units "$user")" = "1 gems.100" ] || fail "$language: credited otherwise than once"
+    admit "$user" $((first + 1)) gems.100 3
+    admit "$user" $((first + 2)) gems.500 1
     "$@" login "$app" "$user"
     "$@" login "$app" "$user"
-    [ "$(gems "$user")" -eq 300 ] || fail "$language: a login does not deliver what is owed, once"
+    [ "$(units "$user")" = "4 gems.100, 1 gems.500" ] || fail "$language: a login does not deliver what is owed, once"
     "$@" notification "$app" "not.apples.$language"
     [ "$($psql -d shop -c "SELECT count(*) FROM iap.handed_notices")" -gt 0 ] || fail "$language: no notification"
     $psql -d shop -c "DELETE FROM iap.handed_notices"
