@@ -31,6 +31,20 @@ import Testing
         #expect(looked > 20)
     }
 
+    /// A shadow's rows are of a type of its own, which no function of the ledger's takes.
+    @Test func theNightsStatementsHandOnRowsAsTheLedgersType() throws {
+        let folder = PackageRoot.folder.appending(path: "Sources/Ledger")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        let row = try Regex("\\b(iap|audit)\\.\\w+\\((\(Self.shadowed))[,)]")
+        for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+            let parts = file.pathComponents
+            guard !Self.othersFolders.contains(parts[parts.count - 2]) else { continue }
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                #expect(!line.contains(row), "\(file.lastPathComponent): \(line)")
+            }
+        }
+    }
+
     /// The functions that the night calls write by the caller's search path.
     @Test(arguments: [
         "06_places", "08_moves", "09_owed_once", "18_batch", "34_notices", "35_customers", "36_unproved", "37_prices",

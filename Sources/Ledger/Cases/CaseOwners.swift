@@ -23,7 +23,9 @@ extension LedgerSession {
         guard !admitted.isEmpty else { return [:] }
         let rows = try await connection.query(
             """
-            SELECT transaction_id, bundle_id, environment, iap.admitted_otherwise(transactions) AS user_id
+            SELECT
+                transaction_id, bundle_id, environment,
+                iap.admitted_otherwise(ROW(transactions.*)::iap.transactions) AS user_id
             FROM transactions
             WHERE transaction_id = ANY (\(admitted))
             ORDER BY user_id

@@ -181,9 +181,11 @@ import Verification
             #expect(try await play.claim(other, for: "carl") == "delivered")
             try await play.admit(original)
             try await play.admit(restored, for: "ben")
-            let cases = try await play.night().findings.cases
-            #expect(cases.map(\.key.id.text) == [original.id])
-            #expect(cases.first?.assessment.owner == .ambiguous(["anna", "ben"]))
+            for isDryRun in [true, false] {
+                let cases = try await play.night(isDryRun: isDryRun).findings.cases
+                #expect(cases.map(\.key.id.text) == [original.id])
+                #expect(cases.first?.assessment.owner == .ambiguous(["anna", "ben"]))
+            }
             #expect(try await play.claim(original) == "undecided")
         }
     }
