@@ -27,9 +27,13 @@ extension NightlyJob {
             throw JobError.notFound("No run has closed its books yet; run “iap-reconcile run” first.")
         }
         if let runID, runID != kept.runID {
+            let why =
+                runID < kept.runID
+                ? "which cases were open at run \(runID) is not kept. What was written then is in its own folder."
+                : "no run \(runID) has closed any."
             throw JobError.notFound(
                 "The latest run that closed its books is run \(kept.runID), and only its report can be written again: "
-                    + "which cases were open at run \(runID) is not kept. What was written then is in its own folder.")
+                    + why)
         }
         let apps = settings.apps.map(\.app)
         var head = RunReport(kept, timeZone: settings.timeZone)

@@ -25,6 +25,10 @@ import Testing
             #expect(refused.status == 65)
             #expect(refused.errors.contains("is run 2, and only its report can be written again"), "\(refused.errors)")
             #expect(try Data(contentsOf: URL(filePath: page)) == before)
+            let unknown = try await ChildProcess.run(
+                program, ["report", "--run", "3", "--config", night.configuration])
+            #expect(unknown.status == 65)
+            #expect(unknown.errors.contains("again: no run 3 has closed any."), "\(unknown.errors)")
 
             let again = try await ChildProcess.run(program, ["report", "--run", "2", "--config", night.configuration])
             #expect(again.status == 0, "\(again.errors)")
