@@ -26,10 +26,15 @@ enum VerifyReceiptVerdict: Sendable, Hashable {
     private init(status: Int, of answer: AnswerBody, endpoint: ServerEnvironment, hasSecret: Bool) {
         switch status {
         case 0, 21006:
-            if let genuine = answer.answer(endpoint: endpoint.rawValue) {
-                self = .settled(.genuine(genuine))
-            } else {
+            guard let genuine = answer.answer(endpoint: endpoint.rawValue) else {
                 self = .failed(.noReceipt(status: status), worthRetrying: true)
+                return
+            }
+            if endpoint == .sandbox, genuine.environment == ServerEnvironment.production.rawValue {
+                // Nobody paid for what is sandbox's, so it must not become owed.
+                self = .failed(.unreadable("it comes from sandbox, and names production"), worthRetrying: false)
+            } else {
+                self = .settled(.genuine(genuine))
             }
         case 21000: self = .settled(.needsConfiguration(Self.notPosted))
         case 21002: self = .settled(.malformedOrOutage(status: status))

@@ -46,6 +46,17 @@ import Testing
         #expect(verdict(on: #"{"status":21008}"#, from: .production) == nonsense)
     }
 
+    /// Nobody paid for what production says is sandbox's.
+    @Test func doesNotBelieveSandboxThatNamesProduction() {
+        let named = #"{"status":0,"environment":"Production","receipt":{"in_app":[\#(row("1"))]}}"#
+        let contradiction = VerifyReceiptVerdict.failed(
+            .unreadable("it comes from sandbox, and names production"), worthRetrying: false)
+        #expect(verdict(on: named, from: .sandbox) == contradiction)
+        guard case .settled(.genuine) = verdict(on: named, from: .production) else {
+            return #expect(Bool(false), "production's own word")
+        }
+    }
+
     @Test(arguments: [21005, 21009, 21100, 21150, 21199])
     func triesAgainAfterAnInternalError(status: Int) {
         let again = VerifyReceiptVerdict.failed(.busy(status: status, exception: nil), worthRetrying: true)
