@@ -2,14 +2,15 @@ import CivilTime
 import Foundation
 
 /// Dates as Apple writes them. Only the years 1970 to 9999 are accepted: any other is a mistake, and a database would
-/// refuse it.
+/// refuse it. Their first moment is a zero where a date is missing, and nothing of Apple's: as the date of a refund it
+/// would take a purchase away from who paid for it.
 enum AppleDate {
     /// The last millisecond of the year 9999.
     private static let latest: Int64 = 253_402_300_799_999
 
     /// A date from milliseconds since 1970.
     static func milliseconds(_ milliseconds: Int64) -> Date? {
-        guard (0...latest).contains(milliseconds) else { return nil }
+        guard (1...latest).contains(milliseconds) else { return nil }
         return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 
@@ -19,7 +20,7 @@ enum AppleDate {
         if let number = Int64(text) ?? wholeOfDecimal(text) { return milliseconds(number) }
         let bytes = text.utf8
         guard isUTC(String(decoding: bytes.dropFirst(19), as: UTF8.self)) else { return nil }
-        return Date(utc: bytes)
+        return Date(utc: bytes).flatMap { $0.timeIntervalSince1970 > 0 ? $0 : nil }
     }
 
     /// The digits before the decimal point; a fraction of a millisecond is dropped.

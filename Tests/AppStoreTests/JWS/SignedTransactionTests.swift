@@ -137,6 +137,7 @@ import Testing
     @Test(arguments: [
         (#","revocationDate":"soon""#, "revocationDate"), (#","revocationDate":99999999999999999"#, "revocationDate"),
         (#","revocationDate":{}"#, "revocationDate"), (#","expiresDate":"soon""#, "expiresDate"),
+        (#","revocationDate":0"#, "revocationDate"),
     ])
     func refusesWhatItCannotRead(further: String, field: String) throws {
         let signed = try read(TestPayload.transaction(further: further))

@@ -83,6 +83,7 @@ import Testing
         (#"{"transaction_id": "2", "product_id": "a", "purchase_date_ms": "9e99"}"#, "transaction 2: purchase_date"),
         (row("2", #""cancellation_date": "last week""#), "transaction 2: cancellation_date can't be read"),
         (row("2", #""cancellation_date_ms": {}"#), "transaction 2: cancellation_date can't be read"),
+        (row("2", #""cancellation_date_ms": "0""#), "transaction 2: cancellation_date can't be read"),
         (#"{"transaction_id":"2","product_id":"a","purchase_date_ms":1,"quantity":"two"}"#, "quantity can't be read"),
         (#"{"transaction_id": "2\u0000", "product_id": "a", "purchase_date_ms": "1"}"#, "transaction_id is missing"),
         ("7", "in_app[1]: transaction_id is missing"), ("null", "in_app[1]: transaction_id is missing"),
