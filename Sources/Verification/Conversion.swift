@@ -60,7 +60,7 @@ extension VerifiedReceipt {
         for (index, row) in answer.transactions.enumerated() {
             let transaction: Transaction
             do {
-                transaction = try Transaction(row, number: index + 1)
+                transaction = try Transaction(row, number: index + 1, toldAt: now)
             } catch {
                 unreadable.append(error.text)
                 continue
@@ -124,12 +124,14 @@ extension ReceiptProblem {
 extension Transaction {
     /// - Throws: `ReceiptFlaw`, or AppStore's `UnusableTransaction`, if it can't be used.
     package init(_ signed: SignedTransaction) throws {
-        try self.init(try signed.transaction(), number: 1)
+        try self.init(try signed.transaction(), number: 1, toldAt: signed.signedDate)
     }
 
-    /// - Parameter number: its position in what holds it, counted from one; it names a transaction with an unusable id.
-    /// - Throws: if an id is not one of Apple's, or the ledger can't count so many units.
-    init(_ row: AppStoreTransaction, number: Int) throws(ReceiptFlaw) {
+    /// - Parameters:
+    ///   - number: its position in what holds it, counted from one; it names a transaction with an unusable id.
+    ///   - toldAt: when Apple told of it, if that is known.
+    /// - Throws: if an id is not one of Apple's, the ledger can't count so many units, or it is not bought yet.
+    init(_ row: AppStoreTransaction, number: Int, toldAt: Date?) throws(ReceiptFlaw) {
         guard let id = TransactionID(row.transactionID) else {
             throw ReceiptFlaw(text: "transaction no. \(number): its id can't be one")
         }
@@ -141,6 +143,8 @@ extension Transaction {
             originalID = known
         }
         guard Int32(exactly: row.quantity) != nil else { throw flaw("quantity") }
+        // Until that day it would be within its grace, and in no list.
+        if let toldAt, row.purchaseDate > toldAt + Self.mostAhead { throw flaw("purchase date") }
         self.init(
             id: id, originalID: originalID, productID: productID, quantity: row.quantity,
             purchasedAt: row.purchaseDate)
@@ -167,6 +171,10 @@ extension Transaction {
             price = Money(milliunits: milliunits, currency: currency)
         }
     }
+
+    /// For how many seconds after Apple told of it a purchase may be dated: a renewal is paid a day before its period
+    /// begins, and dates of the hour that is repeated when clocks are set back have been seen an hour late.
+    private static let mostAhead: TimeInterval = 7 * 24 * 3600
 
     /// The most bytes of a token that the ledger looks up: no index of PostgreSQL's holds thousands.
     private static let longestToken = 255

@@ -63,6 +63,15 @@ import Testing
         #expect(try transaction { $0.quantity = 2_147_483_647 }.quantity == 2_147_483_647)
     }
 
+    /// It would stay within its grace until then, and nobody would see it. A renewal may be paid before it begins.
+    @Test(arguments: [(6.0, true), (8, false), (365 * 100, false)])
+    func refusesAPurchaseOfADayToCome(days: Double, isTaken: Bool) throws {
+        let receipt = try reading { $0.purchaseDate = Date() + days * 24 * 3600 }
+        #expect(receipt.transactions.count == (isTaken ? 1 : 0))
+        #expect(
+            receipt.unreadable == (isTaken ? [] : ["transaction 1000000000000001: its purchase date can't be one"]))
+    }
+
     @Test func saysOfWhichTransactionAnIDCanNotBeOne() throws {
         #expect(
             try reading { $0.productID = "a b" }.unreadable

@@ -250,6 +250,10 @@ import Verification
             Signed.transaction("42", further: #","revocationDate":"soon""#), Signed.jws(#"{"signedDate":\#(now)}"#),
             Signed.transaction("42", bundleID: "com.example.ö"),
             Signed.notification(carrying: Signed.transaction("4 2")),
+            // Of a day to come.
+            Signed.jws(
+                #"{"transactionId":"42","productId":"gems_100","bundleId":"\#(VerificationStage.bundleID)","#
+                    + #""environment":"Production","signedDate":\#(now),"purchaseDate":\#(now + 864_000_000)}"#),
         ]
         for method in [VerificationMethod.auto, .local] {
             try await VerificationStage.with(method) { stage in
