@@ -62,6 +62,19 @@ public enum TryAgain: Sendable, Hashable {
         return .waitTooLong(http: status, seconds: Int(min(seconds.rounded(.up), 1e12)))
     }
 
+    /// The reason without the server's own words, if they repeat a secret. They may have been shortened within it.
+    func hiding(_ secret: String) -> TryAgain {
+        let beginning = secret.prefix(8)
+        switch self {
+        case .busy(let status, let exception?) where exception.contains(beginning):
+            return .busy(status: status, exception: nil)
+        case .unknownStatus(let status, let exception?) where exception.contains(beginning):
+            return .unknownStatus(status, exception: nil)
+        default:
+            return self
+        }
+    }
+
     private static func naming(_ exception: String?) -> String {
         exception.map { " (\($0))" } ?? ""
     }

@@ -26,14 +26,10 @@ public struct VerifyReceiptClient: Sendable {
     public func verify(
         receiptData: String, sharedSecret: String?
     ) async throws(CancellationError) -> VerifyReceiptOutcome {
-        let question = VerifyReceiptQuestion(
-            receiptData: receiptData, sharedSecret: sharedSecret, number: receipts.next())
-        switch try await production.ask(question) {
-        case .verdict(.otherEnvironment): return try await askSandbox(question)
-        case .verdict(.settled(let outcome)): return outcome
-        case .verdict(.failed(let why, _)): return .tryAgain(why)
-        case .circuitOpen: return .notTried
-        }
+        let outcome = try await askProduction(
+            VerifyReceiptQuestion(receiptData: receiptData, sharedSecret: sharedSecret, number: receipts.next()))
+        guard let sharedSecret, case .tryAgain(let why) = outcome else { return outcome }
+        return .tryAgain(why.hiding(sharedSecret))
     }
 
     /// Whether Apple's production counts as down, so that nothing is sent but a probe now and then.
@@ -42,6 +38,17 @@ public struct VerifyReceiptClient: Sendable {
     /// What was asked so far, of both endpoints.
     public var statistics: VerifyReceiptStatistics {
         VerifyReceiptStatistics(production: production.statistics, sandbox: sandbox.statistics)
+    }
+
+    private func askProduction(
+        _ question: VerifyReceiptQuestion
+    ) async throws(CancellationError) -> VerifyReceiptOutcome {
+        switch try await production.ask(question) {
+        case .verdict(.otherEnvironment): return try await askSandbox(question)
+        case .verdict(.settled(let outcome)): return outcome
+        case .verdict(.failed(let why, _)): return .tryAgain(why)
+        case .circuitOpen: return .notTried
+        }
     }
 
     private func askSandbox(

@@ -60,6 +60,22 @@ import Testing
         }
     }
 
+    /// Errors are logged, reported and mailed.
+    @Test func hidesTheSecretWhereAnErrorRepeatsIt() async throws {
+        let long = String(repeating: "x", count: 100)
+        for words in ["password 0123456789abcdef is wrong", long + " password 0123456789abcdef"] {
+            try await withClient({ _, _ in .json(#"{"status":-1,"exception":"\#(words)"}"#) }) { client, _ in
+                let outcome = try await client.verify(receiptData: "AAAA", sharedSecret: "0123456789abcdef")
+                #expect(outcome == .tryAgain(.unknownStatus(-1, exception: nil)))
+                let other = try await client.verify(receiptData: "AAAA", sharedSecret: "another")
+                guard case .tryAgain(.unknownStatus(-1, let exception?)) = other else {
+                    return #expect(Bool(false), "\(other)")
+                }
+                #expect(words.hasPrefix(exception))
+            }
+        }
+    }
+
     @Test func asksSandboxWhereProductionSaysSo() async throws {
         try await withClient({ request, _ in
             request.path == "production" ? .status(21007) : .json(Self.genuine)
