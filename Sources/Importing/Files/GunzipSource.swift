@@ -5,6 +5,9 @@ package final class GunzipSource: ByteSource {
     /// The compressed bytes end early, or are not what gzip writes.
     package struct Damaged: Error {}
 
+    /// More was compressed than is taken.
+    package struct TooLarge: Error {}
+
     private enum State {
         case unknown
         case plain
@@ -15,6 +18,9 @@ package final class GunzipSource: ByteSource {
     }
 
     private let source: any ByteSource
+    /// The most bytes that are inflated, and how many were.
+    private let most: Int
+    private var inflated = 0
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var state = State.unknown
     /// Compressed bytes that were read but not yet inflated, from `start` on.
@@ -23,8 +29,9 @@ package final class GunzipSource: ByteSource {
     private static let pieceSize = 1 << 18
     private static let magic: [UInt8] = [0x1F, 0x8B]
 
-    package init(_ source: any ByteSource) {
+    package init(_ source: any ByteSource, most: Int = .max) {
         self.source = source
+        self.most = most
         stream.initialize(to: z_stream())
     }
 
@@ -34,7 +41,7 @@ package final class GunzipSource: ByteSource {
         stream.deallocate()
     }
 
-    /// - Throws: `Damaged`, or what the file throws.
+    /// - Throws: `Damaged`, `TooLarge`, or what the file throws.
     package func read(into buffer: inout [UInt8]) throws -> Bool {
         if state == .unknown { try begin() }
         guard state != .plain else { return try readPlain(into: &buffer) }
@@ -52,7 +59,11 @@ package final class GunzipSource: ByteSource {
                 guard inflateReset(stream) == Z_OK else { throw Damaged() }
                 state = .inflating
             }
-            if try inflatePiece(into: &buffer) { return true }
+            let before = buffer.count
+            guard try inflatePiece(into: &buffer) else { continue }
+            inflated += buffer.count - before
+            guard inflated <= most else { throw TooLarge() }
+            return true
         }
     }
 

@@ -9,6 +9,8 @@ public enum SalesError: Error, Hashable, Sendable {
     case repeatedColumn(String, file: String)
     /// It is compressed, and damaged or cut off.
     case damaged(file: String)
+    /// Once decompressed it has more bytes than are taken of Apple.
+    case tooLarge(file: String, limit: Int)
     /// A report of a week, a month or a year: its units belong to no day.
     case notDaily(file: String, line: Int, begin: CalendarDay, end: CalendarDay)
     /// The report of one day was asked for, and this one is of another.
@@ -25,6 +27,8 @@ extension SalesError: CustomStringConvertible {
             "\(file) is no Summary Sales report: it has no column \(names.joined(separator: ", "))"
         case .repeatedColumn(let name, let file): "the header of \(file) names the column “\(name)” twice"
         case .damaged(let file): "\(file) is damaged: it is no whole gzip file; fetch it again"
+        case .tooLarge(let file, let limit):
+            "\(file) has more than \(limit >> 20) MiB once it is decompressed; nothing of it was taken"
         case .notDaily(let file, let line, let begin, let end):
             """
             \(file) is no daily report: line \(line) tells of \(begin) to \(end). Fetch the reports of its days; \

@@ -19,14 +19,17 @@ package actor SalesReader {
     private static let batchLines = 5_000
 
     private let file: String
+    private let mostBytes: Int
     private var framer: RecordFramer
     private var parser: SalesLineParser?
     /// How many bytes were read, of the decompressed file.
     package var position: Int { framer.position }
 
-    package init(_ source: sending any ByteSource, file: String) {
+    /// - Parameter mostBytes: the most that a compressed report may have once it is decompressed.
+    package init(_ source: sending any ByteSource, file: String, mostBytes: Int = .max) {
         self.file = file
-        framer = RecordFramer(GunzipSource(source), limit: Self.longestLine)
+        self.mostBytes = mostBytes
+        framer = RecordFramer(GunzipSource(source, most: mostBytes), limit: Self.longestLine)
     }
 
     /// The next lines; `nil` at the file's end.
@@ -37,6 +40,8 @@ package actor SalesReader {
             return try read()
         } catch is GunzipSource.Damaged {
             throw SalesError.damaged(file: file)
+        } catch is GunzipSource.TooLarge {
+            throw SalesError.tooLarge(file: file, limit: mostBytes)
         } catch let error as ImportError {
             throw SalesError(error, file: file)
         }

@@ -9,6 +9,9 @@ package import Verification
 package struct SalesReading {
     /// Seconds for which another reader of a report is waited for: as long as a large one takes.
     private static let patience = 60.0
+    /// The most bytes of a report that was fetched, decompressed: half a million lines. An answer of a few megabytes
+    /// may hold a thousand times as much, and the night waits for it.
+    private static let mostFetched = 128 << 20
 
     private let session: LedgerSession
     private let apps: [String: BundleID]
@@ -42,7 +45,8 @@ package struct SalesReading {
         var file = SalesFile(file: name)
         do {
             let otherDays = try await stage(
-                &file, from: SalesReader(try source(), file: name), of: day, refused: receive)
+                &file, from: SalesReader(try source(), file: name, mostBytes: day == nil ? .max : Self.mostFetched),
+                of: day, refused: receive)
             let staged = StagedSales(file: name, otherDays: otherDays, refused: file.refusedCount, apps: apps)
             let outcome = try await retryingConflicts(for: Self.patience) { () async throws(LedgerError) in
                 try await session.take(staged)

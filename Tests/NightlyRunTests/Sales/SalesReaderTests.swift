@@ -73,6 +73,19 @@ import Testing
         await #expect(throws: SalesError.repeatedColumn("Units", file: "report.txt")) { try await readSales(bytes) }
     }
 
+    /// A few megabytes of gzip may hold gigabytes, and the night would wait for them.
+    @Test func aFetchedReportMayNotGrowWithoutEnd() async throws {
+        let bytes = SalesText(lines: Array(repeating: SalesText.line(), count: 1000)).bytes
+        let compressed = try Gzip.compressed(bytes)
+        let whole = SalesReader(PiecewiseSource(compressed), file: "report.txt", mostBytes: bytes.count)
+        #expect(try await whole.next()?.sales.count == 1000)
+        let limit = bytes.count - 1
+        let tooLarge = SalesReader(PiecewiseSource(compressed), file: "report.txt", mostBytes: limit)
+        await #expect(throws: SalesError.tooLarge(file: "report.txt", limit: limit)) {
+            while try await tooLarge.next() != nil {}
+        }
+    }
+
     @Test func aWeekBelongsToNoDay() async throws {
         let bytes = SalesText([:], ["End Date": "11/26/2026"]).bytes
         let begin = try #require(CalendarDay("2026-11-20"))
