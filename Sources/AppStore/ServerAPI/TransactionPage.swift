@@ -29,7 +29,7 @@ public struct TransactionPage: ServerAPIPage, Hashable {
     /// - Throws: `UnverifiedPayload` if nothing of it is Apple's, `DecodingError` if it is not what Apple documents.
     init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
-        let found = try reader.split(answer.signedTransactions)
+        let found = try reader.split(answer.signedTransactions?.map(\.jws))
         self.init(
             transactions: found.transactions, proofs: found.proofs, unverified: found.unverified,
             environment: reader.environment, hasMore: answer.hasMore, revision: answer.revision)
@@ -39,6 +39,16 @@ public struct TransactionPage: ServerAPIPage, Hashable {
         let hasMore: Bool
         let revision: String?
         /// Left out if there is none.
-        let signedTransactions: [String]?
+        let signedTransactions: [Item]?
+    }
+
+    /// An entry. Whatever it holds, the others are still decoded.
+    private struct Item: Decodable {
+        /// Empty if it is no text.
+        let jws: String
+
+        init(from decoder: any Decoder) {
+            jws = (try? decoder.singleValueContainer().decode(String.self)) ?? ""
+        }
     }
 }

@@ -126,6 +126,23 @@ import Testing
         }
     }
 
+    /// What is no text at all hides nobody's either.
+    @Test(arguments: ["null", "5", "{}", "[]", #""""#])
+    func takesTheRestOfAPageWithAnEntryThatIsNone(entry: String) async throws {
+        try await ServerAPIStage.with(script: { chain in
+            let genuine = try chain.sign(TestPayload.transaction("0", environment: "Production"))
+            return { _, _ in
+                .json(#"{"signedTransactions":[\#(entry),"\#(genuine)"],"hasMore":false,"revision":"r"}"#)
+            }
+        }) { stage in
+            let page = try await outcomes(stage.client.history(ofCustomerWith: "0")).first?.value
+            #expect(page?.transactions.map(\.transactionID) == ["0"])
+            #expect(
+                page?.unverified
+                    == [UnverifiedPayload(place: "signedTransactions[0]", error: .notCompact("it is empty"))])
+        }
+    }
+
     @Test func readsRefunds() async throws {
         try await ServerAPIStage.with(script: pages(3)) { stage in
             let pages = try await outcomes(stage.client.refundHistory(ofCustomerWith: "0"))
