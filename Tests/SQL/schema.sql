@@ -2713,9 +2713,7 @@ DECLARE
     details   jsonb;
 BEGIN
     PERFORM iap.limit_idleness();
-    -- In a transaction of the caller's a cluster's workers, too, wait for a lock no longer than the caller would.
-    PERFORM set_config('citus.propagate_set_commands', 'local', true);
-    EXECUTE format('SET LOCAL lock_timeout = %L', current_setting('lock_timeout'));
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -3958,6 +3956,22 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.limit_idleness() IS 'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a member of a role and so without what roles.sql sets for the role.';
+
+CREATE FUNCTION iap.limit_waiting() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    propagated text := coalesce(nullif(current_setting('citus.propagate_set_commands', true), ''), 'none');
+BEGIN
+    -- That alone: what else the caller sets is the coordinator's, such as a role that a worker would refuse.
+    PERFORM set_config('citus.propagate_set_commands', 'local', true);
+    EXECUTE format('SET LOCAL lock_timeout = %L', current_setting('lock_timeout'));
+    PERFORM set_config('citus.propagate_set_commands', propagated, true);
+END
+$$;
+
+COMMENT ON FUNCTION iap.limit_waiting() IS 'In a transaction of the caller''s, has a cluster''s workers wait for a lock no longer than the caller would.';
 
 CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) RETURNS TABLE(account text, line_day date, line_detail text, counted integer)
     LANGUAGE sql IMMUTABLE
@@ -5949,6 +5963,7 @@ DECLARE
     changes  iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', reopen.transaction_id);
     PERFORM iap.require_text('who', reopen.who, 1000);
     PERFORM iap.require_text('note', reopen.note, 10000);
@@ -10684,6 +10699,8 @@ REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transac
 REVOKE ALL ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.limit_idleness() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.limit_waiting() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) FROM PUBLIC;
 

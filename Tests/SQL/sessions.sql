@@ -266,6 +266,23 @@ SELECT is(
     'a receipt in hand is waited for as long as the lock_timeout says');
 SELECT test.says('server', 'COMMIT');
 SELECT test.says('privacy', 'ROLLBACK');
+-- So is whoever hangs with a receipt in which was seen what the desk takes back, and which is to be watched again.
+SELECT test.says('server', format(
+    'SELECT iap.admit(''com.example.a'', ''Production'', ''w1'', ''w1'', ''gems'', 1, now(), ''wim'', %s)',
+    test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'wim', 'a receipt of wim''s')::text$$)));
+SELECT test.says('owner', format(
+    'UPDATE iap.receipts
+    SET state = ''settled'', next_attempt_at = NULL, verified_at = %1$L, last_attempt_at = %1$L
+    WHERE user_id = ''wim''', now()));
+SELECT test.says('desk', test.resolving('w1', 'delivered'));
+SELECT test.says('server', 'BEGIN');
+SELECT test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'wim', 'a receipt of wim''s', 'w1')::text$$);
+SELECT test.says('desk', 'BEGIN'), test.says('desk', 'SET LOCAL lock_timeout = ''300ms''');
+SELECT is(
+    test.says('desk', $$SELECT iap.reopen('w1', 'sue', 'x')$$), '55P03',
+    'who takes a word back waits as long, too, for a receipt in hand');
+SELECT test.says('server', 'COMMIT'), test.says('desk', 'ROLLBACK');
+SELECT is(test.says('desk', $$SELECT iap.reopen('w1', 'sue', 'x')$$), 'reopened', 'and takes it back later');
 SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
 SELECT is(
     test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',

@@ -80,6 +80,20 @@ COMMENT ON FUNCTION iap.limit_idleness IS
     'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a '
     'member of a role and so without what roles.sql sets for the role.';
 
+CREATE FUNCTION iap.limit_waiting() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    propagated text := coalesce(nullif(current_setting('citus.propagate_set_commands', true), ''), 'none');
+BEGIN
+    -- That alone: what else the caller sets is the coordinator's, such as a role that a worker would refuse.
+    PERFORM set_config('citus.propagate_set_commands', 'local', true);
+    EXECUTE format('SET LOCAL lock_timeout = %L', current_setting('lock_timeout'));
+    PERFORM set_config('citus.propagate_set_commands', propagated, true);
+END
+$$;
+COMMENT ON FUNCTION iap.limit_waiting IS
+    'In a transaction of the caller''s, has a cluster''s workers wait for a lock no longer than the caller would.';
+
 CREATE FUNCTION iap.require_token(app_account_token text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

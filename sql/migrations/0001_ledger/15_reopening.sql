@@ -91,6 +91,7 @@ DECLARE
     changes  iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', reopen.transaction_id);
     PERFORM iap.require_text('who', reopen.who, 1000);
     PERFORM iap.require_text('note', reopen.note, 10000);

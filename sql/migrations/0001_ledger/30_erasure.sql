@@ -420,9 +420,7 @@ DECLARE
     details   jsonb;
 BEGIN
     PERFORM iap.limit_idleness();
-    -- In a transaction of the caller's a cluster's workers, too, wait for a lock no longer than the caller would.
-    PERFORM set_config('citus.propagate_set_commands', 'local', true);
-    EXECUTE format('SET LOCAL lock_timeout = %L', current_setting('lock_timeout'));
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
