@@ -254,6 +254,17 @@ SELECT test.hear_period('ag2', 'ag0', 'w8');
 SELECT is(test.claim('ag2'), 'delivered', 'while the other is to be had');
 SELECT throws_ok($$SELECT test.admit_period('af2', 'af0', 'w1')$$, '55000', NULL, 'refunded, it is owed under no id');
 SELECT throws_ok($$SELECT test.admit_period('af3', 'af0', repeat('w', 65))$$, '22023', NULL, 'too long for an id');
+
+-- Delivered before anybody knew that it was a subscription, and the next period under two ids.
+SELECT test.admit_period('ah1', 'ah1', 'w1'), test.claim('ah1'), test.hear_period('ah1', 'ah1', 'w1');
+SELECT test.hear_period('ah2', 'ah1', 'w2', 30), test.hear_period('ah3', 'ah1', 'w2', 30);
+SELECT is(test.keep_owed_once(), '0 1 0', 'one of its ids is left owed');
+SELECT is(test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', 'ah3')$$), 'paid, being delivered',
+    'the other tells so');
+SELECT is(test.run_as('iap_app', $$SELECT iap.delivery_status('com.example.a', 'ah3')$$), 'UNDELIVERED_OTHER',
+    'also to Apple');
+SELECT is(test.admit_period('ah3', 'ah1', 'w2'), 'already_white', 'may be admitted');
+SELECT is(test.claim('ah3'), 'delivered', 'and claimed');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 
 SELECT * FROM finish();

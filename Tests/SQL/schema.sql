@@ -6654,7 +6654,10 @@ BEGIN
         WHEN t.transaction_id IS NULL THEN 'not_verified'
         WHEN t.place = 'white' THEN 'white'
         WHEN t.place = 'black' THEN 'already_delivered'
-        WHEN t.reason = 'restored' AND (iap.is_original_delivered(t) OR iap.is_period_delivered(t))
+        WHEN t.reason = 'restored' AND (
+            iap.is_period_delivered(t)
+            -- Of a subscription it was another period, delivered before anybody knew that it was one.
+            OR (iap.is_original_delivered(t) AND iap.type_of(t) IS DISTINCT FROM 'auto_renewable'))
             THEN 'already_delivered'
         ELSE 'excluded'
     END;
