@@ -245,6 +245,12 @@ SELECT results_eq(
 SELECT is_empty(
     $$SELECT FROM finance.statement_differences('2026-09-12', '2026-09-12') WHERE product_id = 'alone'
     AND difference LIKE '%sold%'$$, 'so that there is no difference');
+SELECT test.hear(jsonb_populate_record(
+    test.heard('r0', 'local', product_id => 'alone', original_transaction_id => 'r1', exclusion => 'family_shared'),
+    '{"original_purchased_at": "2026-09-12 12:00+00"}'));
+SELECT results_eq(
+    $$SELECT transaction_id FROM finance.purchases WHERE product_id = 'alone' AND is_sold ORDER BY 1$$,
+    $$VALUES ('r2' COLLATE "C"), ('r4')$$, 'also where the family shares it under a lower id');
 SELECT test.bought('r1', '2026-09-12 12:00+00', 'USA', product_id => 'alone');
 UPDATE iap.transactions SET product_type = 'non_consumable' WHERE transaction_id = 'r1';
 SELECT results_eq(

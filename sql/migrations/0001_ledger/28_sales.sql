@@ -83,6 +83,8 @@ SELECT
                     WHERE iap.is_of_original(
                             kin.transaction_id, kin.original_transaction_id, told.original_transaction_id)
                         AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
+                        -- Another paid for what a family shares.
+                        AND NOT kin.is_family_shared
                         AND (
                             kin.transaction_id = told.original_transaction_id
                             OR kin.transaction_id < told.transaction_id))
