@@ -17,7 +17,9 @@ struct Screener: Sendable {
         var found: [KnownOriginals.Original: Set<TransactionID>] = [:]
         var ofUnknownType: Set<KnownOriginals.Original> = []
         for (app, receipt, _) in receipts(in: verified) {
-            for transaction in receipt.transactions.map(\.transaction) where transaction.refundedAt == nil {
+            // What a family shares was another purchase, and stands for none.
+            for transaction in receipt.transactions.map(\.transaction)
+            where transaction.refundedAt == nil && !transaction.isFamilyShared {
                 let type = type(of: transaction, in: app)
                 guard let original = original(of: transaction, type, app, receipt) else { continue }
                 found[original, default: []].insert(transaction.id)

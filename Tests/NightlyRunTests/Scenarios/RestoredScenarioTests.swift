@@ -72,6 +72,22 @@ import Testing
             #expect(try await violations(play.database) == [])
         }
     }
+
+    /// One batch holds both, and the purchase only as it was restored.
+    @Test func whatAFamilySharesStandsForNoPurchase() async throws {
+        try await withPlay { play in
+            let (paid, shared) = try await play.buyOnce(account: "bob") { $0.isFamilyShared = true }
+            let restored = play.buy("1000000000002803", "noads", hoursAgo: 170) {
+                $0.originalID = paid.id
+                $0.productType = .nonConsumable
+            }
+            try await play.upload(play.receipt([shared], account: "bob"), by: "bob", for: shared)
+            try await play.upload(play.receipt([restored]), for: restored)
+            _ = try await play.night(1)
+            #expect(try await play.count("iap.excluded WHERE reason = 'restored'") == 0)
+            #expect(try await play.claim(restored) == "delivered")
+        }
+    }
 }
 
 extension Play {
