@@ -265,6 +265,17 @@ SELECT is(test.run_as('iap_app', $$SELECT iap.delivery_status('com.example.a', '
     'also to Apple');
 SELECT is(test.admit_period('ah3', 'ah1', 'w2'), 'already_white', 'may be admitted');
 SELECT is(test.claim('ah3'), 'delivered', 'and claimed');
+
+-- Delivered, and then upgraded, of which Apple tells under another id.
+SELECT test.hear_period('ai1', 'ai0', 'w1'), test.claim('ai1');
+SELECT is(test.hear_period('ai2', 'ai0', 'w1', exclusion => 'upgraded'), 'upgraded', 'what was upgraded is not owed');
+SELECT is(test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', 'ai2')$$), 'delivered',
+    'it was delivered');
+SELECT is(test.run_as('iap_app', $$SELECT iap.delivery_status('com.example.a', 'ai2')$$), 'DELIVERED',
+    'as Apple hears');
+SELECT is(test.claim('ai2'), 'already_delivered', 'and a claim');
+SELECT test.hear_period('aj1', 'aj0', 'w1', exclusion => 'upgraded');
+SELECT is(test.claim('aj1'), 'excluded', 'unless it was not');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 
 SELECT * FROM finish();

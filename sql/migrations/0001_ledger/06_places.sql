@@ -105,7 +105,8 @@ BEGIN
         WHEN t.transaction_id IS NULL THEN 'not_verified'
         WHEN t.place = 'white' THEN 'white'
         WHEN t.place = 'black' THEN 'already_delivered'
-        WHEN t.reason = 'restored' AND (
+        -- What an upgrade took the place of may have been delivered before.
+        WHEN t.reason IN ('restored', 'upgraded') AND (
             iap.is_period_delivered(t)
             -- Of a subscription it was another period, delivered before anybody knew that it was one.
             OR (iap.is_original_delivered(t) AND iap.type_of(t) IS DISTINCT FROM 'auto_renewable'))
@@ -116,7 +117,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.standing IS
     'Where a transaction stands, for those who ask for it: a restored non-consumable, or period of a subscription, is '
-    'already delivered if its purchase was, under whatever id.';
+    'already delivered if its purchase was, under whatever id; so is a period that was upgraded.';
 
 -- The transitions ----------------------------------------------------------------------------------------------------
 
