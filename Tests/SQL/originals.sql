@@ -499,6 +499,27 @@ SELECT test.hear(test.heard(
 SELECT is_empty(
     $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = 'xt1'$$,
     'nor of what was shared, whatever word tells of it');
+-- Its refund was taken for the delivered one's until Apple told that it is shared, and a word that knows of no sharing
+-- tells of it each night.
+SELECT test.admit('xz1', product_id => 'full'), test.claim('xz1');
+CREATE FUNCTION test.end_share(id text, hours integer, refunded_at timestamptz DEFAULT NULL) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        id, 'local', 'full', product_type => 'non_consumable', original_transaction_id => left(id, 2) || '1',
+        exclusion => CASE WHEN refunded_at IS NOT NULL THEN 'refunded' END, refunded_at => refunded_at,
+        verified_at => now() + hours * interval '1 hour'), 8)
+$$;
+SELECT test.end_share('xz2', 0), test.night();
+SELECT test.end_share('xz2', 0, now());
+SELECT is(test.night(), '0 1 0', 'a refund that Apple tells of another id');
+SELECT test.share('xz2', 'xz1', true), test.night(), test.end_share('xz2', 2, now()), test.night();
+SELECT results_eq(
+    $$SELECT test.places('xz1')$$, $$VALUES ('xz1 black'), ('xz2 restored')$$, 'of a family''s share stands for none');
+SELECT is_empty(
+    $$SELECT transaction_id FROM finance.refunds_after_delivery WHERE transaction_id = 'xz1'
+    UNION ALL
+    SELECT transaction_id FROM finance.refunds_before_delivery WHERE transaction_id = 'xz2'$$,
+    'and finance has no refund of either');
 -- Until the night hears that it is shared, nobody has what the desk takes back.
 SELECT test.admit('xy1', product_id => 'full'), test.resolve('xy1', 'dismissed'), test.share('xy1', 'xy1');
 SELECT is(test.reopen('xy1'), 'reopened', 'a wrong word of the desk''s of what is shared');

@@ -6630,6 +6630,8 @@ BEGIN
     FROM transactions
     WHERE transaction_id = stand_for_refund.transaction_id AND bundle_id = stand_for_refund.bundle_id
         AND environment = stand_for_refund.environment AND reason = 'restored' AND refunded_at IS NOT NULL
+        -- Whoever tells that what a family shares was refunded tells that the sharing ended.
+        AND NOT is_family_shared
     FOR UPDATE SKIP LOCKED;
     IF FOUND AND NOT EXISTS (
         SELECT FROM transactions AS same
