@@ -322,6 +322,22 @@ SELECT test.hear(test.heard(
     exclusion => 'restored'));
 SELECT results_eq($$SELECT test.refunds_of('v1')$$, ARRAY['v2'], 'beside the desk''s, which Apple does not know');
 
+-- Also where all of them were delivered: by a grant, and by hand or as an import tells.
+SELECT test.hear(test.heard('y1', 'server_api', 'full', product_type => 'non_consumable', storefront => 'USA'));
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'y1', 'ann', 'infinity')$$);
+SELECT is(
+    test.import(test.heard('y2', product_id => 'full', original_transaction_id => 'y1')), 1::bigint,
+    'delivered beside a grant');
+SELECT test.hear(test.heard(
+    'w' || id, 'server_api', 'tier', product_type => 'auto_renewable', original_transaction_id => 'w1',
+    exclusion => 'refunded', purchased_at => '2026-09-14 12:00+00', refunded_at => '2026-11-22 19:00+00',
+    web_order_line_item_id => 'line-5', verified_at => now() + interval '1 hour'))
+FROM unnest(ARRAY[1, 2]) AS id;
+SELECT results_eq($$SELECT test.refunds_of('y1')$$, ARRAY['y1'], 'a purchase goes back once');
+SELECT results_eq(
+    $$SELECT refunds_seen FROM finance.sold_against_seen WHERE day = '2026-11-22' AND product_id = 'tier'$$,
+    $$VALUES (1::bigint)$$, 'and so does a period');
+
 -- Nor was what was delivered for a purchase in another app.
 SELECT test.bought('f1', '2026-09-11 12:00+00', 'USA'), test.claim('f1'),
     test.hear(test.heard('f1', exclusion => 'foreign_bundle', purchased_at => '2026-09-11 12:00+00'));

@@ -134,6 +134,18 @@ SELECT
                         OR (
                             kin.refunded_at IS NOT NULL AND kin.refund_run_id IS NOT NULL
                             AND (kin.reason = 'refunded' OR kin.transaction_id < told.transaction_id)))))
+        -- Of one that was delivered under several ids, of all of which Apple tells it, the one that has the original, or
+        -- the period.
+        AND (
+            place <> 'black'
+            OR NOT EXISTS (
+                SELECT FROM iap.delivered_originals AS taken
+                JOIN iap.transactions AS kin USING (transaction_id, bundle_id, environment)
+                WHERE taken.original_transaction_id = told.original_transaction_id
+                    AND taken.bundle_id = told.bundle_id AND taken.environment = told.environment
+                    AND taken.web_order_line_item_id = coalesce(told.web_order_line_item_id, '')
+                    AND taken.transaction_id <> told.transaction_id AND kin.place = 'black'
+                    AND kin.refunded_at IS NOT NULL AND kin.refund_run_id IS NOT NULL))
             AS is_refunded
 FROM told
 LEFT JOIN iap.products USING (bundle_id, product_id)
