@@ -126,6 +126,10 @@ job run --now "$now" --replay
 job verify --json
 keep "rows afterwards"
 
+# What both refused alike would pass as the same.
+refused=$(grep -lx 'ended with 7[08]' "$folder"/said/*) || refused=""
+[ -z "$refused" ] || { echo "Refused or failed: $refused" >&2; exit 1; }
+
 # 64 clients at once, at each level, claim one transaction, and two of one non-consumable that was restored: one gets it.
 storm() {
     said "claims at $1" sh -c "PGOPTIONS='-c default_transaction_isolation=$2' $(dirname "$psql")/pgbench -n -h $host -U iap_app \

@@ -53,7 +53,8 @@ import Testing
             .unreadable("it comes from sandbox, and names production"), worthRetrying: false)
         #expect(verdict(on: named, from: .sandbox) == contradiction)
         guard case .settled(.genuine) = verdict(on: named, from: .production) else {
-            return #expect(Bool(false), "production's own word")
+            Issue.record("production's own word")
+            return
         }
     }
 
