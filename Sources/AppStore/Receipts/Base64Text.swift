@@ -1,9 +1,16 @@
 /// Base64 as clients send it: in either alphabet, with or without padding, broken into lines or not.
 enum Base64Text {
-    private static let values: [UInt8] = {
+    /// The values of the usual alphabet's characters; 0xFF for any other byte.
+    private static let usualValues: [UInt8] = {
         var values = [UInt8](repeating: 0xFF, count: 256)
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
         for (value, character) in alphabet.utf8.enumerated() { values[Int(character)] = UInt8(value) }
+        return values
+    }()
+
+    /// The values of the characters of both alphabets; 0xFF for any other byte.
+    private static let values: [UInt8] = {
+        var values = usualValues
         values[Int(UInt8(ascii: "-"))] = 62
         values[Int(UInt8(ascii: "_"))] = 63
         return values
@@ -14,11 +21,12 @@ enum Base64Text {
     static func isCanonical(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count >= 4, text.count % 4 == 0 else { return false }
         let padding = text[text.count - 1] != UInt8(ascii: "=") ? 0 : text[text.count - 2] != UInt8(ascii: "=") ? 1 : 2
-        let spelled = text.prefix(text.count - padding)
-        let last = values[Int(spelled[spelled.count - 1])]
+        let spelled = text.count - padding
+        let usual = usualValues
         let unused: UInt8 = [0, 0b11, 0b1111][padding]
-        return last & unused == 0
-            && spelled.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
+        guard usual[Int(text[spelled - 1])] & unused == 0 else { return false }
+        for position in 0..<spelled where usual[Int(text[position])] == 0xFF { return false }
+        return true
     }
 
     /// Whether it is a letter or digit, which both alphabets have.
