@@ -134,8 +134,8 @@ SELECT
                         OR (
                             kin.refunded_at IS NOT NULL AND kin.refund_run_id IS NOT NULL
                             AND (kin.reason = 'refunded' OR kin.transaction_id < told.transaction_id)))))
-        -- Of one that was delivered under several ids, of all of which Apple tells it, the one that has the original, or
-        -- the period.
+        -- Of one that was delivered under several ids, of all of which Apple tells it, the one that has the original,
+        -- or the period.
         AND (
             place <> 'black'
             OR NOT EXISTS (
