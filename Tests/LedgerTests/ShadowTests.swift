@@ -14,35 +14,36 @@ import Testing
     private static let shadowed = StoredTable.allCases.map(\.rawValue).joined(separator: "|")
 
     @Test func theNightsStatementsNameNoTablePastItsShadowByAccident() throws {
-        let folder = PackageRoot.folder.appending(path: "Sources/Ledger")
-        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         let name = try Regex("(^|[^:'\\w])iap\\.(\(Self.shadowed))\\b(?!\\()")
-        var looked = 0
-        for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
-            let parts = file.pathComponents
-            guard file.lastPathComponent != "DryRun.swift", !Self.othersFolders.contains(parts[parts.count - 2])
-            else { continue }
-            looked += 1
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-            where !line.drop(while: \.isWhitespace).hasPrefix("///") {
-                #expect(!line.contains(name), "\(file.lastPathComponent): \(line)")
-            }
+        for (file, line) in try nightsLines()
+        where file != "DryRun.swift" && !line.drop(while: \.isWhitespace).hasPrefix("///") {
+            #expect(!line.contains(name), "\(file): \(line)")
         }
-        #expect(looked > 20)
     }
 
     /// A shadow's rows are of a type of its own, which no function of the ledger's takes.
     @Test func theNightsStatementsHandOnRowsAsTheLedgersType() throws {
+        let row = try Regex("\\b(iap|audit)\\.\\w+\\((\(Self.shadowed))[,)]")
+        for (file, line) in try nightsLines() {
+            #expect(!line.contains(row), "\(file): \(line)")
+        }
+    }
+
+    /// The lines of all files whose statements a dry run may carry out.
+    private func nightsLines() throws -> [(file: String, line: Substring)] {
         let folder = PackageRoot.folder.appending(path: "Sources/Ledger")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-        let row = try Regex("\\b(iap|audit)\\.\\w+\\((\(Self.shadowed))[,)]")
+        var looked = 0
+        var lines: [(file: String, line: Substring)] = []
         for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
             let parts = file.pathComponents
             guard !Self.othersFolders.contains(parts[parts.count - 2]) else { continue }
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-                #expect(!line.contains(row), "\(file.lastPathComponent): \(line)")
-            }
+            looked += 1
+            lines += try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+                .map { (file.lastPathComponent, $0) }
         }
+        #expect(looked > 21)
+        return lines
     }
 
     /// The functions that the night calls write by the caller's search path.
