@@ -73,9 +73,13 @@ package final class Pull {
         return refused
     }
 
-    func begin(_ definition: String) async throws(LedgerError) -> SourceProgress {
-        try await session.retryingImport(source.kind, settings: settings, log: log) { () async throws(LedgerError) in
-            try await session.beginPull(of: source, definition: definition, now: rows.present)
+    /// Begins a pull; from the beginning if something else was asked before, or for other apps: what an app without a
+    /// section told was refused, and comes once it has one.
+    func begin(_ asked: String) async throws(LedgerError) -> SourceProgress {
+        let apps = rows.apps.map(\.text).sorted().joined(separator: ",")
+        return try await session.retryingImport(source.kind, settings: settings, log: log) {
+            () async throws(LedgerError) in
+            try await session.beginPull(of: source, definition: "\(asked)\n\(apps)", now: rows.present)
         }
     }
 }

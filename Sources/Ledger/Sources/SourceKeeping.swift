@@ -47,10 +47,21 @@ extension LedgerSession {
         try await translating {
             let row = try await connection.only(
                 """
+                WITH asked AS (
+                    SELECT
+                        \(source.name)::text AS source,
+                        encode(sha256(convert_to(\(definition), 'UTF8')), 'hex') AS definition
+                ), altered AS (
+                    SELECT source FROM sources JOIN asked USING (source) WHERE sources.definition <> asked.definition
+                ), files AS (
+                    DELETE FROM source_files USING altered WHERE source_files.source = altered.source
+                ), of_unknown_apps AS (
+                    -- What is read anew says whether there are some.
+                    DELETE FROM refused_rows USING altered
+                    WHERE refused_rows.source = altered.source AND reason = 'unknown_app'
+                )
                 INSERT INTO sources AS known (source, kind, definition, tried_at)
-                VALUES (
-                    \(source.name), \(source.kind.rawValue), encode(sha256(convert_to(\(definition), 'UTF8')), 'hex'),
-                    \(now))
+                SELECT source, \(source.kind.rawValue), definition, \(now) FROM asked
                 ON CONFLICT (source) DO UPDATE
                 SET kind = EXCLUDED.kind, definition = EXCLUDED.definition, tried_at = EXCLUDED.tried_at, taken = 0,
                     already_there = 0, refused = 0, problem = 'it did not come to its end',

@@ -141,6 +141,30 @@ import Verification
         }
     }
 
+    /// What it told before would otherwise never come: the file was taken, and the watermark lies behind its rows.
+    @Test func whatAnUnknownAppToldComesOnceItHasItsSection() async throws {
+        try await withFolder { play in
+            let lines = "com.example.other,o-2,anna,gems.60\ncom.example.other,o-3,anna,gems.60\n"
+            try drop("a.csv", csv(["o-1"]) + Data(lines.utf8), modified: play.began - 60)
+            let unknown = try await play.night().report.sources[0]
+            #expect(unknown.taken == 1)
+            #expect(unknown.refusedRows.map(\.id) == ["com.example.other"])
+            var play = play
+            play.settings.apps.append(
+                AppSettings(
+                    app: App(
+                        bundleID: try #require(BundleID("com.example.other")), environment: .production,
+                        grace: Grace(3600), since: nil)))
+            let known = try await play.night(2).report.sources[0]
+            #expect(known.taken == 2)
+            #expect(known.alreadyThere == 1)
+            #expect(known.refusedRows.isEmpty)
+            #expect(try await play.count("iap.orders WHERE bundle_id = 'com.example.other'") == 2)
+            let after = try await play.night(3).report.sources[0]
+            #expect(after.taken + after.alreadyThere == 0)
+        }
+    }
+
     @Test func aFolderThatIsNotThereIsToldOf() async throws {
         try await withFolder { play in
             var play = play

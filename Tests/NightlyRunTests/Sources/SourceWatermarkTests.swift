@@ -139,4 +139,28 @@ import Verification
             #expect(try await play.count("iap.orders") == 2)
         }
     }
+
+    /// What it told before lies behind the watermark, and would look lost.
+    @Test func whatAnUnknownAppToldIsReadOnceItHasItsSection() async throws {
+        try await withShop { play, shop in
+            try await shop.order("o-1", by: "com.example.other", at: play.began - 1_000_000)
+            try await shop.order("o-2", by: "com.example.game", at: play.began)
+            var play = play
+            play.settings.sources[1] = shop.source(
+                .orders,
+                "SELECT member AS bundle_id, order_no AS order_id, 'anna' AS user_id, sku AS product_id, changed "
+                    + "FROM orders", "changed")
+            let unknown = try await play.night().report.sources[1]
+            #expect(unknown.taken == 1)
+            #expect(unknown.refusedRows.map(\.id) == ["com.example.other"])
+            play.settings.apps.append(
+                AppSettings(
+                    app: App(
+                        bundleID: try #require(BundleID("com.example.other")), environment: .production,
+                        grace: Grace(3600), since: nil)))
+            let known = try await play.night(2).report.sources[1]
+            #expect(known.taken == 1)
+            #expect(known.refusedRows.isEmpty)
+        }
+    }
 }
