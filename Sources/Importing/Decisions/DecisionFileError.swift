@@ -6,6 +6,7 @@ public enum DecisionFileError: ForeseenError, Sendable {
     /// The program that reads spreadsheets is not installed.
     case converterMissing(file: String)
     case notAReport(file: String, lacking: [DecisionVocabulary.Column])
+    case repeatedColumns(file: String, [DecisionVocabulary.Column])
 }
 
 extension DecisionFileError {
@@ -20,6 +21,9 @@ extension DecisionFileError {
         case .notAReport(let file, let lacking):
             "\(file) is no report's list of cases: its first line, or its first sheet's, lacks the "
                 + (lacking.count == 1 ? "column " : "columns ") + lacking.map(\.name).joined(separator: " and ")
+        case .repeatedColumns(let file, let columns):
+            "\(file) has the " + (columns.count == 1 ? "column " : "columns ")
+                + columns.map(\.name).joined(separator: " and ") + " more than once; keep the report's own"
         }
     }
 }

@@ -38,8 +38,18 @@ struct DecisionLineParser {
             }
             throw .notAReport(file: file, lacking: lacking)
         }
+        let repeated = Self.repeated(among: best.headings, vocabulary)
+        guard repeated.isEmpty else { throw .repeatedColumns(file: file, repeated) }
         reader = best.reader
         places = best.places
+    }
+
+    /// The columns that are there more than once: what was decided may stand in any of them.
+    private static func repeated(
+        among headings: [String?], _ vocabulary: DecisionVocabulary
+    ) -> [DecisionVocabulary.Column] {
+        let known = headings.compactMap { $0.flatMap { vocabulary.column(trimmed($0)) } }
+        return DecisionVocabulary.Column.allCases.filter { column in known.filter { $0 == column }.count > 1 }
     }
 
     private static func places(of headings: [String?], _ vocabulary: DecisionVocabulary) -> Places {

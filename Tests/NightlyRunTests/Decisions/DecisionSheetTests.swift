@@ -95,4 +95,14 @@ import Testing
         let error = #expect(throws: DecisionFileError.self) { try DecisionFiles.read(text.utf8) }
         #expect(error?.description.hasPrefix("list.csv is no report's list of cases") == true)
     }
+
+    /// Of two columns, one would be read and the other dropped without a word.
+    @Test(arguments: ["case,decision,note,Decision", "case,decision,note,处理结果"])
+    func columnsThatAreThereTwiceAreRefused(header: String) throws {
+        let error = #expect(throws: DecisionFileError.self) {
+            try DecisionFiles.read("\(header)\n\(DecisionFiles.mark()),,,delivered\n".utf8)
+        }
+        #expect(
+            error?.description == "list.csv has the column “decision” more than once; keep the report's own")
+    }
 }
