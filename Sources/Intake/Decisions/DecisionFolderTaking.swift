@@ -29,7 +29,10 @@ package struct DecisionFolderTaking {
 
     package func take() async {
         do {
-            let files = try Self.files(in: folder.path)
+            let (files, others) = try Self.files(in: folder.path)
+            for name in others {
+                warn("it ends neither with .xlsx nor with .csv, and stays; save it as one of these", of: name)
+            }
             guard !files.isEmpty else { return }
             try makeFolder()
             let session = try await LedgerSession.connect(ledger, waiting: settings.patience)
@@ -97,18 +100,17 @@ package struct DecisionFolderTaking {
         return isFree(place + name) ? place + name : numbered.first(where: isFree) ?? place + name
     }
 
-    /// Spreadsheets and CSV files, by their names.
-    private static func files(in folder: String) throws -> [String] {
+    /// Spreadsheets and CSV files, by their names, and other files, in which somebody may have decided, too.
+    private static func files(in folder: String) throws -> (files: [String], others: [String]) {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder)
         } catch {
             throw DecisionFileError.unreadable(file: folder, why: String(cString: strerror(errno)))
         }
-        return names.filter { name in
-            !name.hasPrefix(".") && !name.hasPrefix("~$")
-                && [".csv", ".xlsx"].contains { name.lowercased().hasSuffix($0) }
-        }.sorted()
+        let shown = names.filter { !$0.hasPrefix(".") && !$0.hasPrefix("~$") }.sorted()
+        let isRead = { (name: String) in [".csv", ".xlsx"].contains { name.lowercased().hasSuffix($0) } }
+        return (shown.filter(isRead), shown.filter { !isRead($0) && FileStanding("\(folder)/\($0)") != nil })
     }
 
     /// Whether LibreOffice or Excel has it open.

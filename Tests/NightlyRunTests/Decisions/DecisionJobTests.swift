@@ -5,6 +5,7 @@ import Intake
 import Job
 import PostgreSQL
 import Reconciliation
+import Synchronization
 import Testing
 
 /// Decisions that are read back from a report, with the nights around them.
@@ -124,11 +125,12 @@ import Testing
     @Test(arguments: [-3600, 86_400] as [TimeInterval])
     func aNightTakesWhatLiesInTheFolder(age: TimeInterval) async throws {
         try await withCases { play, cases, folder in
-            let files = ["a.csv", "new.csv", "broken.xlsx", ".hidden.csv"].map { folder.appending(path: $0) }
+            let files = ["a.csv", "new.csv", "broken.xlsx", ".hidden.csv", "list.ods"]
+                .map { folder.appending(path: $0) }
             try write([(cases[0], "delivered"), (cases[1], "deliverd")], to: files[0])
             try write([(cases[2], "delivered")], to: files[1])
             try Data("PK\u{3}\u{4}".utf8).write(to: files[2])
-            try Data("case,decision\n".utf8).write(to: files[3])
+            for file in files[3...] { try Data("case,decision\n".utf8).write(to: file) }
             let manager = FileManager.default
             // Who made a link to it need not be who wrote it.
             let others = folder.appending(path: "others/list.csv")
@@ -136,17 +138,24 @@ import Testing
             try write([(cases[2], "delivered")], to: others)
             try manager.createSymbolicLink(at: folder.appending(path: "link.csv"), withDestinationURL: others)
             let written = Date().addingTimeInterval(age)
-            for file in [files[0], files[2], files[3], others] {
+            for file in [files[0], files[2], files[3], files[4], others] {
                 try manager.setAttributes([.modificationDate: written], ofItemAtPath: file.path(percentEncoded: false))
             }
             var play = play
             play.settings.decisions = DecisionFolder(
                 path: folder.path(percentEncoded: false), database: play.deskSettings.database,
                 form: DecisionFiles.form)
-            #expect(try await play.night(2).report.cases.total == 2)
+            let warnings = Mutex<[String: String]>([:])
+            let night = try await play.night(2) { entry in
+                guard entry.level == .warning, let file = entry.fields["decisions"] else { return }
+                warnings.withLock { $0[file] = entry.message }
+            }
+            #expect(night.report.cases.total == 2)
+            #expect(warnings.withLock { $0.keys.sorted() } == ["broken.xlsx", "link.csv", "list.ods", "new.csv"])
+            #expect(warnings.withLock { $0["list.ods"] }?.hasPrefix("it ends neither with .xlsx nor") == true)
 
             let left = try manager.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).sorted()
-            #expect(left == [".hidden.csv", "broken.xlsx", "done", "link.csv", "new.csv", "others"])
+            #expect(left == [".hidden.csv", "broken.xlsx", "done", "link.csv", "list.ods", "new.csv", "others"])
             let done = try manager.contentsOfDirectory(
                 atPath: folder.appending(path: "done").path(percentEncoded: false)
             ).sorted()
