@@ -44,6 +44,9 @@ package enum ImportField: Int, CaseIterable {
 
     package var isTransactionID: Bool { self == .transactionID || self == .originalTransactionID }
 
+    /// Whether it is an id that the company gave.
+    var isOwnID: Bool { self == .userID || self == .orderID }
+
     /// Whether it is an id of Apple's, none of which begins with what keeps it a text in a spreadsheet. An app's own may.
     var isOfApples: Bool { isTransactionID || self == .productID || self == .bundleID }
 }

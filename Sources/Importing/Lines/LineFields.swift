@@ -66,6 +66,7 @@ extension LineFields {
         guard text.utf8.count <= Self.longestText else {
             throw LineProblem(.badValue, "\(field.column) has more than \(Self.longestText) bytes")
         }
+        guard !field.isOwnID || !Self.isRounded(text) else { throw Self.rewritten(field) }
         return text
     }
 
@@ -95,9 +96,20 @@ extension LineFields {
     /// purchase, or none.
     package func unrounded(_ field: ImportField) throws(LineProblem) -> String? {
         guard let text = try text(field), Self.isRewritten(text) else { return try text(field) }
-        throw LineProblem(
+        throw Self.rewritten(field)
+    }
+
+    private static func rewritten(_ field: ImportField) -> LineProblem {
+        LineProblem(
             .badValue,
             "\(field.column) is a number that a spreadsheet rounded or wrote in its own way; format the column as text")
+    }
+
+    /// Whether a text is a number as spreadsheets round one of twelve digits or more, such as 1.00201E+11. An app's own
+    /// ids may hold anything else, fractions among it.
+    private static func isRounded(_ text: String) -> Bool {
+        guard text.utf8.contains(UInt8(ascii: "+")) else { return false }
+        return text.wholeMatch(of: /[0-9](?:[.,][0-9]+)?[eE][+][0-9]{2,3}/) != nil
     }
 
     /// Whether a text is a number with more than its digits: an exponent, a fraction, groups of thousands.

@@ -122,6 +122,22 @@ import Testing
         }
     }
 
+    /// Goods would be booked for a user whom nobody has, and orders of several users would become one.
+    @Test(arguments: [
+        ("1.00201E+11", true), ("1,00201E+11", true), ("1E+15", true), ("1.00201e+011", true), ("2.5", false),
+        ("1E15", false), ("a1.0E+11", false), ("u+1", false), ("8+22", false),
+    ])
+    func anOwnIDThatASpreadsheetRoundedIsRefused(id: String, isRefused: Bool) async throws {
+        for (column, other) in [("user_id", "order_id"), ("order_id", "user_id")] {
+            let line = """
+                {"bundle_id":"com.a","product_id":"g","\(other)":"x","\(column)":"\(id)"}
+                """
+            let refused = try await read(.orders, line, .jsonl).refused.map(\.text)
+            #expect(refused.count == (isRefused ? 1 : 0))
+            #expect(refused.allSatisfy { $0.hasPrefix("\(column) is a number that a spreadsheet rounded") })
+        }
+    }
+
     @Test(arguments: [("2000000847061981", false), ("2e15", true), ("2.0", true)])
     func anIDIsANumberOnlyByItsDigits(number: String, isRefused: Bool) async throws {
         let line = """
