@@ -17,6 +17,8 @@ struct RecordFramer {
         /// The line on which it begins, counted from 1.
         let line: Int
         let content: Content
+        /// Whether a line feed ends it; only the file's last may have none.
+        let isEnded: Bool
         /// Where its first line ends.
         fileprivate let firstLineEnd: Int
     }
@@ -92,7 +94,8 @@ struct RecordFramer {
                 if lines == 1 { firstLineEnd = next }
                 if isOpen { continue }
                 defer { (start, line) = (next, line + lines) }
-                return Record(line: line, content: .bytes(start..<end), firstLineEnd: firstLineEnd)
+                return Record(
+                    line: line, content: .bytes(start..<end), isEnded: end < buffer.count, firstLineEnd: firstLineEnd)
             }
         }
     }
@@ -116,7 +119,7 @@ struct RecordFramer {
 
     private mutating func giveUpFirstLine(_ end: Int) -> Record {
         defer { (start, line) = (end, line + 1) }
-        return Record(line: line, content: .unclosedQuote, firstLineEnd: end)
+        return Record(line: line, content: .unclosedQuote, isEnded: true, firstLineEnd: end)
     }
 
     private mutating func skipLine() throws -> Record {
@@ -130,7 +133,7 @@ struct RecordFramer {
             guard try source.read(into: &buffer) else { break }
         }
         defer { line += 1 }
-        return Record(line: line, content: .tooLong, firstLineEnd: start)
+        return Record(line: line, content: .tooLong, isEnded: true, firstLineEnd: start)
     }
 
     /// Moves the rest to the front, once it is little beside what was read.

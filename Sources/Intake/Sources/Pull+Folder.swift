@@ -57,7 +57,7 @@ extension Pull {
         let path = URL(filePath: folder).appending(path: file.name).path(percentEncoded: false)
         return ImportReader(
             GunzipSource(try FileSource(path, followsLinks: false) { stop.isRequested }), kind: kind,
-            file: file.name, format: nil)
+            file: file.name, format: nil, isWhole: { file.isLeftAlone(at: path) })
     }
 
     /// The refused row of a line, known by the name of the file and the number of the line.
@@ -108,11 +108,7 @@ extension Pull {
                 listing.passedOver.append(name)
                 continue
             }
-            let modified = status.st_mtim
-            listing.files.append(
-                SourceFile(
-                    name: name, size: Int64(status.st_size),
-                    modified: Int64(modified.tv_sec) * 1_000_000 + Int64(modified.tv_nsec) / 1_000))
+            listing.files.append(SourceFile(name: name, status))
         }
         listing.files.sort { ($0.modified, $0.name) < ($1.modified, $1.name) }
         return listing
@@ -127,5 +123,24 @@ extension Pull {
     /// Whether its name is one that writers give a file until it is whole.
     private static func isOnItsWay(_ name: String) -> Bool {
         name.hasPrefix(".") || [".tmp", ".part"].contains { name.lowercased().hasSuffix($0) }
+    }
+}
+
+extension SourceFile {
+    fileprivate init(name: String, _ status: stat) {
+        let modified = status.st_mtim
+        self.init(
+            name: name, size: Int64(status.st_size),
+            modified: Int64(modified.tv_sec) * 1_000_000 + Int64(modified.tv_nsec) / 1_000)
+    }
+
+    /// Seconds for which a file must have been left alone, if its last line has no end.
+    private static let quiet: TimeInterval = 60
+
+    /// Whether it is as it was listed, and was not written just now.
+    fileprivate func isLeftAlone(at path: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0, SourceFile(name: name, status) == self else { return false }
+        return abs(Date().timeIntervalSince1970 - Double(status.st_mtim.tv_sec)) > Self.quiet
     }
 }

@@ -59,6 +59,24 @@ import Verification
         }
     }
 
+    /// Cut within its last field, a line looks whole, and would name another order for ever.
+    @Test func aLastLineThatIsStillBeingWrittenIsNotTaken() async throws {
+        try await withFolder { play in
+            let header = "bundle_id,product_id,user_id,order_id\n"
+            let line = "\(Play.bundleID),gems.60,anna,order-7"
+            try drop("a.csv", Data((header + line).utf8), modified: Date())
+            let growing = try await play.night().report.sources[0]
+            #expect(growing.problem == "a.csv can't be read: it is still being written: its last line has no end")
+            #expect(growing.taken == 0)
+            try drop("a.csv", Data((header + line + "8\n").utf8), modified: Date())
+            try drop("b.csv", Data((header + line).utf8), modified: Date() - 3600)
+            let whole = try await play.night(2).report.sources[0]
+            #expect(whole.problem == nil)
+            #expect(whole.taken == 2)
+            #expect(try await play.count("iap.orders WHERE order_id IN ('order-7', 'order-78')") == 2)
+        }
+    }
+
     /// As one that is too great for a column, which no rule here foresaw.
     @Test func aValueThatPostgreSQLRefusesKeepsNoOtherRowBack() async throws {
         try await withFolder { play in
