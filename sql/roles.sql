@@ -207,6 +207,7 @@ GRANT UPDATE (type, name, list_price_milliunits, currency) ON iap.products TO ia
 GRANT UPDATE (app_account_token, seal) ON iap.orders TO iap_import;
 GRANT UPDATE (order_id, transaction_id, device, submitted_at, seal) ON iap.receipts TO iap_import;
 GRANT UPDATE ON iap.transactions, iap.entitlements TO iap_import;
+GRANT SELECT, INSERT, UPDATE ON iap.delivery_checks TO iap_import;
 GRANT INSERT, UPDATE, DELETE ON iap.sources, iap.source_files, iap.refused_rows TO iap_import;
 GRANT UPDATE (state, closed_at, closed_as, closed_by, note, told_run_id, assessed_at, assessed_run_id)
     ON iap.cases TO iap_import;

@@ -172,6 +172,15 @@ SELECT results_eq(
     $$SELECT refunded, transactions FROM finance.refunds WHERE product_id = 'full' ORDER BY 1$$,
     $$VALUES ('after delivery', 3::bigint)$$, 'for which each refund counts once');
 
+-- What was delivered as another product than Apple had told of.
+SELECT test.hear(test.heard('90', product_id => 'gems')), test.hear(test.heard('91', product_id => 'gems')),
+    test.admit('92', '92', 'gems');
+SELECT test.import(test.heard('90', product_id => 'coins')), test.import(test.heard('91', product_id => 'gems')),
+    test.import(test.heard('92', product_id => 'coins'));
+SELECT results_eq(
+    $$SELECT transaction_id, finding, product_id FROM iap.unproved WHERE transaction_id IN ('90', '91', '92')$$,
+    $$VALUES ('90' COLLATE "C", 'other_product', 'gems' COLLATE "C")$$, 'Apple''s word does not bear it out');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');

@@ -116,12 +116,12 @@ SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_import' ORDER BY relation$$,
     $$VALUES
         ('iap.black', 'select'), ('iap.cases', 'select'), ('iap.delivered_originals', 'insert,select'),
-        ('iap.entitlements', 'insert,select,update'), ('iap.events', 'insert'), ('iap.excluded', 'select'),
-        ('iap.migrations', 'select'), ('iap.moves', 'insert'), ('iap.orders', 'insert,select'),
-        ('iap.products', 'insert,select'), ('iap.receipt_number', 'usage'), ('iap.receipts', 'insert'),
-        ('iap.refused_rows', 'delete,insert,select,update'), ('iap.source_files', 'delete,insert,select,update'),
-        ('iap.sources', 'delete,insert,select,update'), ('iap.trail', 'usage'),
-        ('iap.transactions', 'insert,select,update'), ('iap.untaken_originals', 'insert'),
+        ('iap.delivery_checks', 'insert,select,update'), ('iap.entitlements', 'insert,select,update'),
+        ('iap.events', 'insert'), ('iap.excluded', 'select'), ('iap.migrations', 'select'), ('iap.moves', 'insert'),
+        ('iap.orders', 'insert,select'), ('iap.products', 'insert,select'), ('iap.receipt_number', 'usage'),
+        ('iap.receipts', 'insert'), ('iap.refused_rows', 'delete,insert,select,update'),
+        ('iap.source_files', 'delete,insert,select,update'), ('iap.sources', 'delete,insert,select,update'),
+        ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'), ('iap.untaken_originals', 'insert'),
         ('iap.uploads', 'insert,select'), ('iap.white', 'select')$$,
     'the import''s rights on tables');
 SELECT results_eq(

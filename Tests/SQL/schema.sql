@@ -3247,6 +3247,17 @@ BEGIN
     END;
     IF changes IS NOT NULL THEN
         PERFORM iap.move(changes, 'imported', session_user, NULL, at, '{}', 'import');
+        -- Where the company says it first, Apple's word corrects it, and the move tells. Here Apple's word was first.
+        INSERT INTO delivery_checks (transaction_id, bundle_id, environment, finding, checked_at, times)
+        SELECT v.transaction_id, v.bundle_id, v.environment, 'other_product', at, 1
+        FROM unnest(changes) AS c
+        JOIN unnest(deliveries) AS v
+            ON v.transaction_id = (c.was).transaction_id AND v.bundle_id = (c.was).bundle_id
+                AND v.environment = (c.was).environment
+        WHERE v.product_id <> (c.was).product_id AND (c.was).source <> 'app_server'
+        ORDER BY v.transaction_id, v.bundle_id, v.environment
+        ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+        SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, next_at = NULL;
     END IF;
 
     -- An order is delivered once, whoever says so. What was black before has its own already.
@@ -8401,13 +8412,13 @@ CREATE TABLE iap.delivery_checks (
     times integer NOT NULL,
     next_at timestamp with time zone,
     CONSTRAINT delivery_checks_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
-    CONSTRAINT delivery_checks_finding_check CHECK ((finding = ANY (ARRAY['unknown_to_apple'::text, 'sandbox'::text, 'another_user'::text, 'account_gone'::text, 'unanswered'::text]))),
+    CONSTRAINT delivery_checks_finding_check CHECK ((finding = ANY (ARRAY['unknown_to_apple'::text, 'sandbox'::text, 'another_user'::text, 'account_gone'::text, 'unanswered'::text, 'other_product'::text]))),
     CONSTRAINT delivery_checks_times_check CHECK ((times > 0))
 );
 
 COMMENT ON TABLE iap.delivery_checks IS 'What Apple answered when it was asked about a delivery for which only the app''s server vouched, and does not prove it.';
 
-COMMENT ON COLUMN iap.delivery_checks.finding IS 'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, and so can''t tell; unanswered: it gave no answer that could be used. The last two speak against nobody.';
+COMMENT ON COLUMN iap.delivery_checks.finding IS 'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, and so can''t tell; unanswered: it gave no answer that could be used. These two speak against nobody. other_product: an import says that another product was delivered than Apple had sold.';
 
 CREATE VIEW iap.unproved AS
  SELECT found.finding,

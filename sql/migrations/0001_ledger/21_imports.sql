@@ -139,6 +139,17 @@ BEGIN
     END;
     IF changes IS NOT NULL THEN
         PERFORM iap.move(changes, 'imported', session_user, NULL, at, '{}', 'import');
+        -- Where the company says it first, Apple's word corrects it, and the move tells. Here Apple's word was first.
+        INSERT INTO delivery_checks (transaction_id, bundle_id, environment, finding, checked_at, times)
+        SELECT v.transaction_id, v.bundle_id, v.environment, 'other_product', at, 1
+        FROM unnest(changes) AS c
+        JOIN unnest(deliveries) AS v
+            ON v.transaction_id = (c.was).transaction_id AND v.bundle_id = (c.was).bundle_id
+                AND v.environment = (c.was).environment
+        WHERE v.product_id <> (c.was).product_id AND (c.was).source <> 'app_server'
+        ORDER BY v.transaction_id, v.bundle_id, v.environment
+        ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+        SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, next_at = NULL;
     END IF;
 
     -- An order is delivered once, whoever says so. What was black before has its own already.

@@ -5,7 +5,7 @@ CREATE TABLE iap.delivery_checks (
     bundle_id      text COLLATE "C" NOT NULL,
     environment    text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     finding        text NOT NULL CHECK (finding IN (
-        'unknown_to_apple', 'sandbox', 'another_user', 'account_gone', 'unanswered')),
+        'unknown_to_apple', 'sandbox', 'another_user', 'account_gone', 'unanswered', 'other_product')),
     checked_at     timestamptz NOT NULL,
     times          integer NOT NULL CHECK (times > 0),
     -- NULL where it was asked about often enough.
@@ -18,8 +18,8 @@ COMMENT ON TABLE iap.delivery_checks IS
 COMMENT ON COLUMN iap.delivery_checks.finding IS
     'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears '
     'the appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account '
-    'no longer, and so can''t tell; unanswered: it gave no answer that could be used. The last two speak against '
-    'nobody.';
+    'no longer, and so can''t tell; unanswered: it gave no answer that could be used. These two speak against '
+    'nobody. other_product: an import says that another product was delivered than Apple had sold.';
 
 CREATE FUNCTION iap.note_checks(
     bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamptz
