@@ -228,6 +228,19 @@ import Testing
         }
     }
 
+    @Test func aLineWithoutAPriceLeavesTheOneThatIsKnown() async throws {
+        try await withScratchDatabase { database in
+            let header = "bundle_id,product_id,type,name"
+            let prices = "\(header),list_price_milliunits,currency\ncom.a,gems,consumable,Gems,990,USD\n"
+            #expect(try await take(prices, .products, .csv, database).summary.taken == 1)
+            let names = "\(header)\ncom.a,gems,consumable,60 Gems\n"
+            #expect(try await take(names, .products, .csv, database).summary.taken == 1)
+            #expect(try await take(names, .products, .csv, database).summary.alreadyThere == 1)
+            let kept = "(SELECT name AS n, list_price_milliunits AS p, currency AS c FROM iap.products)"
+            #expect(try await rows([kept], database) == [#"{"c": "USD", "n": "60 Gems", "p": 990}"#])
+        }
+    }
+
     @Test func aNonConsumableThatWasDeliveredIsOwedUnderNoOtherID() async throws {
         try await withScratchDatabase { database in
             let products = try #require(Self.samples[.products]).joined(separator: "\n")
