@@ -17,6 +17,8 @@ struct DecisionLineParser {
     private let vocabulary: DecisionVocabulary
     private let reader: CSVRecordReader
     private let places: Places
+    /// How many headings there are. A line may have fewer cells: some programs leave out empty ones at its end.
+    let width: Int
 
     /// Reads the headings, with the separator that gives the most of them.
     init(header: UnsafeRawBufferPointer, _ vocabulary: DecisionVocabulary, file: String) throws(DecisionFileError) {
@@ -42,6 +44,7 @@ struct DecisionLineParser {
         guard repeated.isEmpty else { throw .repeatedColumns(file: file, repeated) }
         reader = best.reader
         places = best.places
+        width = best.headings.count
     }
 
     /// The columns that are there more than once: what was decided may stand in any of them.

@@ -96,7 +96,10 @@ public struct DecisionSheet: Sendable {
                     lines.append(.refused(RefusedDecision(record.line, .malformed)))
                     continue
                 }
-                if let line = parser.line(record.line, cells) { lines.append(line) }
+                guard let line = parser.line(record.line, cells) else { continue }
+                // A file that was not copied whole may end in the middle of a word: “deliver” of “delivered”.
+                let isWhole = record.isEnded || cells.count >= parser.width
+                lines.append(isWhole ? line : .refused(RefusedDecision(record.line, .malformed)))
             }
         }
         return DecisionSheet(lines: withoutContradictions(lines))

@@ -79,6 +79,14 @@ import Testing
         #expect(try DecisionFiles.read(text.utf8) == ["2 malformed", "3 1000000002 refunded", "4 too_long"])
     }
 
+    /// What was delivered by hand must not be ordered for delivery, for two letters that are missing.
+    @Test func aLastLineThatWasCutIsRefused() throws {
+        let text = "case,decision,note\n\(other),refunded\n\(mark),deliver"
+        #expect(try DecisionFiles.read(text.utf8) == ["2 1000000002 refunded", "3 malformed"])
+        #expect(
+            try DecisionFiles.read((text + "ed,").utf8) == ["2 1000000002 refunded", "3 1000000001 delivered"])
+    }
+
     @Test func gbkIsRefusedClearly() throws {
         // “已发货” as GBK writes it.
         let word: [UInt8] = [0xD2, 0xD1, 0xB7, 0xA2, 0xBB, 0xF5]
