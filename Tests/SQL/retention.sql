@@ -322,7 +322,17 @@ SELECT is(test.erase('a.*(b[c\d', true) ->> 'outcome', 'unknown', 'an id is no p
 SET LOCAL standard_conforming_strings = off;
 SELECT is(iap.without_user('told a.b, not a-b', 'a.b', 'X'), 'told X, not a-b',
     'however the database reads a backslash');
+SELECT is(iap.without_user('用户anna说，不是anna-2、annaé或李娜', 'anna', 'X'), '用户X说，不是anna-2、annaé或李娜',
+    'nor whether a space stands around it');
 SET LOCAL standard_conforming_strings = on;
+SELECT is(iap.without_user('李娜，娜', '娜', 'X'), '李娜，X', 'but part of another name is no name of its own');
+
+-- A support desk that writes Chinese.
+SELECT test.admit('cn', user_id => 'wang'), test.claim('cn', 'wang');
+SELECT test.run_as('iap_support', $$SELECT iap.note('cn', '用户wang说没收到', 'sue')$$);
+SELECT is(test.erase('wang') ->> 'outcome', 'erased', 'whose customer is erased');
+SELECT is_empty(
+    $$SELECT FROM iap.events WHERE strpos(details::text, 'wang') > 0$$, 'has no note that names them any more');
 
 -- Apple goes on telling the token of a person who was erased.
 SELECT test.run_as(

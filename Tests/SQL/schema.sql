@@ -7890,12 +7890,15 @@ CREATE FUNCTION iap.without_user(text text, user_id text, pseudonym text) RETURN
     AS $$
     SELECT regexp_replace(
         text,
-        -- Read the same whatever a database of old has for standard_conforming_strings.
-        '(?<![[:alnum:]_-])' || regexp_replace(user_id, '([^[:alnum:]])', E'\\\\\\1', 'g') || '(?![[:alnum:]_-])',
+        -- Read the same whatever a database of old has for standard_conforming_strings. Chinese, Japanese and Korean
+        -- leave no space around an id.
+        E'((?<![[:alnum:]_-])|(?<=[\\u2E80-\\uFAFF])(?![\\u2E80-\\uFAFF]))'
+            || regexp_replace(user_id, '([^[:alnum:]])', E'\\\\\\1', 'g')
+            || E'((?![[:alnum:]_-])|(?<![\\u2E80-\\uFAFF])(?=[\\u2E80-\\uFAFF]))',
         pseudonym, 'g')
 $$;
 
-COMMENT ON FUNCTION iap.without_user(text text, user_id text, pseudonym text) IS 'What a person wrote, with a user id replaced wherever it stands as a word of its own.';
+COMMENT ON FUNCTION iap.without_user(text text, user_id text, pseudonym text) IS 'What a person wrote, with a user id replaced wherever it stands as a word of its own, or where the script changes as in 用户anna说. An id in Chinese is replaced only where something else stands around it.';
 
 CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
