@@ -315,6 +315,38 @@ SELECT results_eq(
     $$SELECT user_id FROM iap.black WHERE transaction_id = 'login'$$, 'and the customer''s purchase as a pseudonym''s');
 SELECT is_empty('SELECT audit.wrong_erasures()', 'as the erasure left it');
 
+-- What nobody uploaded by name is theirs, too, where only their purchases are in it.
+CREATE TABLE test.unnamed AS
+SELECT name, test.submit('unnamed ' || name, NULL, device => '{"model": "iPhone15,3"}') AS id
+FROM unnest(ARRAY['login', 'open', 'both', 'told']) AS name;
+SELECT test.tried(id, CASE name WHEN 'open' THEN 'watched' ELSE 'settled' END, 1) FROM test.unnamed;
+SELECT test.admit(transaction, user_id => user_id, receipt_id => id)
+FROM (
+    VALUES
+        ('n1', 'nina', 'login'), ('n2', 'nina', 'open'), ('n3', 'nina', 'both'), ('n4', 'otto', 'both')
+) AS bought (transaction, user_id, name)
+JOIN test.unnamed USING (name);
+SELECT test.run_as(
+    'iap_app', $$SELECT iap.register_user('com.example.a', 'nina', '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a44')$$);
+SELECT test.record(
+    ARRAY[test.heard('n5', app_account_token => '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a44')],
+    ARRAY[test.seen(id, NULL, is_named => false)])
+FROM test.unnamed WHERE name = 'told';
+UPDATE iap.sightings SET bucket = (receipt_id & 63)::smallint WHERE transaction_id = 'n5';
+UPDATE iap.sightings SET seal = audit.seal(sightings) WHERE transaction_id = 'n5';
+SELECT test.claim('n1', 'nina'), test.claim('n3', 'nina'), test.claim('n4', 'otto'), test.claim('n5', 'nina');
+SELECT is(test.erase('nina', true) -> 'rows' -> 'receipts', '3', 'uploads before a login, and what Apple told');
+SELECT results_eq(
+    $$SELECT name, payload IS NULL, device IS NULL, user_id
+    FROM iap.receipts JOIN test.unnamed ON id = receipt_id ORDER BY name$$,
+    $$VALUES
+        ('both', false, false, NULL), ('login', true, true, NULL), ('open', false, true, NULL),
+        ('told', true, true, NULL)$$, 'go as theirs do, but for what is another''s');
+SELECT test.resolve('n2', 'dismissed');
+SELECT test.tried(id, 'settled', 0) FROM test.unnamed WHERE name = 'open';
+SELECT is(test.purge('payloads', 1000), 1::bigint, 'and what was open when that has ended');
+SELECT is_empty($$SELECT * FROM test.misfits WHERE relation = 'receipts'$$, 'their seals fit');
+
 -- What is asked must make sense.
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');

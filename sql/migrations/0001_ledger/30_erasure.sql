@@ -111,20 +111,31 @@ $$;
 COMMENT ON FUNCTION iap.is_own_token IS
     'Whether a user registered a token, or ordered with it, for whatever app, and nobody else did for this one.';
 
+CREATE FUNCTION iap.is_anothers(t iap.transactions, user_id text, pseudonym text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(coalesce(t.user_id, t.admitted_user_id) <> is_anothers.user_id, false)
+        OR EXISTS (
+            SELECT FROM iap.owners_by_token(t.bundle_id, t.app_account_token) AS owner
+            WHERE owner <> is_anothers.user_id)
+        OR EXISTS (
+            SELECT FROM iap.sightings
+            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
+                AND sightings.environment = t.environment
+                AND sightings.user_id NOT IN (is_anothers.user_id, pseudonym));
+END
+$$;
+COMMENT ON FUNCTION iap.is_anothers IS
+    'Whether anything but a token that is the user''s own says that a purchase is, or may be, another user''s.';
+
 CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, salt text) RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     -- A token is the user's who registered it, ordered with it, or alone handed the purchase in: on a phone whose users
     -- take turns that may be another's purchase, who has a right to it by the token. Another token stands for it, so
     -- that what it alone said is theirs goes to nobody else, whenever it comes to be owed again.
-    IF iap.is_own_token(t.bundle_id, t.app_account_token, erased.user_id) OR NOT (
-        coalesce(coalesce(t.user_id, t.admitted_user_id) <> erased.user_id, false)
-        OR EXISTS (SELECT FROM iap.owners_by_token(t.bundle_id, t.app_account_token))
-        OR EXISTS (
-            SELECT FROM iap.sightings
-            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
-                AND sightings.environment = t.environment
-                AND sightings.user_id NOT IN (erased.user_id, pseudonym)))
+    IF iap.is_own_token(t.bundle_id, t.app_account_token, erased.user_id)
+        OR NOT iap.is_anothers(t, erased.user_id, pseudonym)
     THEN
         t.app_account_token := iap.erased_token(t.app_account_token, salt);
     END IF;
@@ -179,6 +190,33 @@ END
 $$;
 COMMENT ON FUNCTION iap.erase_from_transactions IS
     'Replaces a user id and their tokens in the ledger, and says in how many rows. No place and no amount is another.';
+
+CREATE FUNCTION iap.unnamed_receipts_of(pseudonym text) RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT array_agg(DISTINCT seen.receipt_id)
+        FROM iap.transactions AS t
+        JOIN iap.sightings AS seen USING (transaction_id, bundle_id, environment)
+        WHERE (
+                t.user_id = pseudonym OR t.admitted_user_id = pseudonym
+                OR t.app_account_token IN (
+                    SELECT orders.app_account_token FROM iap.orders WHERE orders.user_id = pseudonym
+                    UNION
+                    SELECT own.app_account_token FROM iap.account_tokens AS own WHERE own.user_id = pseudonym))
+            -- Of another's receipt the next refund is known.
+            AND NOT EXISTS (
+                SELECT FROM iap.sightings AS beside
+                JOIN iap.transactions AS other USING (transaction_id, bundle_id, environment)
+                WHERE beside.receipt_id = seen.receipt_id AND beside.bucket = seen.bucket
+                    AND iap.is_anothers(
+                        ROW(other.*)::iap.transactions, unnamed_receipts_of.pseudonym,
+                        unnamed_receipts_of.pseudonym)));
+END
+$$;
+COMMENT ON FUNCTION iap.unnamed_receipts_of IS
+    'The receipts in which an erased person''s purchases were seen, and none that may be another''s. Some bear no user: '
+    'what Apple told by itself, with the token of the account in it, or what was uploaded before a login.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
 LANGUAGE plpgsql SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
@@ -288,6 +326,8 @@ DECLARE
     at      timestamptz := now();
     name    text;
     changes text;
+    unnamed bigint[];
+    slices  smallint[];
     rows    bigint;
     counts  jsonb;
 BEGIN
@@ -297,23 +337,6 @@ BEGIN
         'entitlements', iap.erase_from_entitlements(replace_user.user_id, pseudonym));
     counts := counts || jsonb_build_object(
         'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym, salt));
-
-    UPDATE iap.receipts
-    SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, at),
-        payload = CASE WHEN next_attempt_at IS NOT NULL THEN payload END,
-        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, at) END,
-        seal = CASE
-            WHEN seal = audit.receipt_seal(
-                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
-                is_erased)
-            THEN audit.receipt_seal(
-                bucket, receipt_id, bundle_id, pseudonym, payload_sha256, order_id, transaction_id, submitted_at,
-                state, true)
-            ELSE seal
-        END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('receipts', rows);
 
     FOR name, changes IN
         VALUES
@@ -332,6 +355,28 @@ BEGIN
         GET DIAGNOSTICS rows = ROW_COUNT;
         counts := counts || jsonb_build_object(name, rows);
     END LOOP;
+
+    -- Once all else says whose it is.
+    unnamed := iap.unnamed_receipts_of(pseudonym);
+    slices := ARRAY(SELECT DISTINCT (id & 63)::smallint FROM unnest(unnamed) AS id);
+    UPDATE iap.receipts
+    SET user_id = CASE WHEN user_id IS NOT NULL THEN pseudonym END, is_erased = true, device = NULL,
+        device_purged_at = coalesce(device_purged_at, at),
+        payload = CASE WHEN next_attempt_at IS NOT NULL THEN payload END,
+        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, at) END,
+        seal = CASE
+            WHEN seal = audit.receipt_seal(
+                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
+                is_erased)
+            THEN audit.receipt_seal(
+                bucket, receipt_id, bundle_id, CASE WHEN user_id IS NOT NULL THEN pseudonym END, payload_sha256,
+                order_id, transaction_id, submitted_at, state, true)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id
+        OR (bucket = ANY (slices) AND receipt_id = ANY (unnamed) AND user_id IS NULL AND NOT is_erased);
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('receipts', rows);
 
     UPDATE iap.cases
     SET owner_user_ids = array_replace(owner_user_ids, replace_user.user_id, pseudonym),
