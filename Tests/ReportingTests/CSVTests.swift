@@ -8,8 +8,11 @@ import Testing
             ("a", "a"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("=1", "'=1"), ("a\0b", "ab"),
             // To Swift, a quote and the accent behind it are one character.
             ("a\"\u{0301},b", "\"a\"\"\u{0301},b\""), ("a\r\nb", "\"a\r\nb\""),
-            ("\n=1", "\"'\n=1\""), ("\u{FF1D}1", "'\u{FF1D}1"), ("|calc", "'|calc"), ("%1", "'%1"),
+            ("\n=1", "\"'\n'=1\""), ("\u{FF1D}1", "'\u{FF1D}1"), ("|calc", "'|calc"), ("%1", "'%1"),
             ("\u{FEFF}=1", "'\u{FEFF}=1"), ("\u{FF5C}1", "'\u{FF5C}1"), ("\u{FF05}1", "'\u{FF05}1"),
+            // Where cells are separated by semicolons, a quote within a line is none.
+            ("a;b", "\"a;b\""), ("a\tb", "\"a\tb\""), ("a;=1;b;@c", "\"a;'=1;b;'@c\""), ("a\r\n=1", "\"a\r\n'=1\""),
+            ("a;\0=1", "\"a;'=1\""), (";=1", "\";'=1\""),
             // A spreadsheet rounds numbers of more than 15 digits, and writes those of 12 as 1.2E+11.
             ("123456789012345678", "'123456789012345678"), ("12345678901", "12345678901"),
             ("123456789012 | 1", "123456789012 | 1"),
@@ -20,5 +23,9 @@ import Testing
         ])
     func aCellIsQuotedWhereItMustBe(text: String, cell: String) {
         #expect(Array(CSV.line([text, "x"]).unicodeScalars) == Array("\(cell),x\r\n".unicodeScalars))
+    }
+
+    @Test func whatAProgramReadsBackIsAsItWas() {
+        #expect(CSV.line(["a;=1", "=1", "0042"], isReadBack: true) == "\"a;=1\",'=1,0042\r\n")
     }
 }

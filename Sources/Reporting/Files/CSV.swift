@@ -43,7 +43,7 @@ package enum CSV {
     ///
     /// - Parameter isReadBack: whether a program reads it, which takes an id exactly as written.
     package static func line(_ cells: [String], isReadBack: Bool = false) -> String {
-        cells.map { isReadBack ? cell($0) : cell(id($0)) }.joined(separator: ",") + "\r\n"
+        cells.map { isReadBack ? cell($0, isReadBack: true) : cell(id($0)) }.joined(separator: ",") + "\r\n"
     }
 
     /// An id that Excel would round (beyond 15 digits), write as 1E+15, or take for another number: 0042 for 42, 12e4 for
@@ -62,15 +62,31 @@ package enum CSV {
         return "eE".utf8.contains(exponent) && others.next() == nil
     }
 
-    /// A cell that no spreadsheet takes for a formula.
-    static func cell(_ text: String) -> String {
+    /// A cell that no spreadsheet takes for a formula. LibreOffice parts cells at a semicolon and a tab, too, unless
+    /// they are quoted.
+    static func cell(_ text: String, isReadBack: Bool = false) -> String {
         if isPlain(text) { return text }
-        var text = withoutLiveControls(text)
-        if SpreadsheetFormula.begins(text) { text = "'" + text }
-        guard text.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return text }
+        let text = guarded(withoutLiveControls(text), alsoWithin: !isReadBack)
+        guard text.unicodeScalars.contains(where: { ",;\t\"\r\n".unicodeScalars.contains($0) }) else { return text }
         // By scalars: to Swift, a quote and an accent after it are one character, which no search for a quote finds.
         let doubled = text.unicodeScalars.flatMap { $0 == "\"" ? [$0, $0] : [$0] }
         return "\"" + String(String.UnicodeScalarView(doubled)) + "\""
+    }
+
+    /// The text with an apostrophe before what a spreadsheet would take for a formula: at its beginning, and within it
+    /// behind a semicolon or the end of a line. In a country where Excel separates by semicolons, the quote behind a
+    /// comma is none, and both end a cell.
+    private static func guarded(_ text: String, alsoWithin: Bool) -> String {
+        let ends = ";\r\n".unicodeScalars
+        var safe = String.UnicodeScalarView()
+        var previous: Unicode.Scalar?
+        for scalar in text.unicodeScalars {
+            let isFirst = previous.map { alsoWithin && ends.contains($0) && !ends.contains(scalar) } ?? true
+            if isFirst, SpreadsheetFormula.begins(String(scalar)) { safe.append("'") }
+            safe.append(scalar)
+            previous = scalar
+        }
+        return String(safe)
     }
 
     /// Removes escape sequences, which a terminal would execute. Tabs and line breaks are left in the text.
@@ -89,8 +105,6 @@ package enum CSV {
     /// Whether the cell is the text itself, as nearly all are, so that nothing need be searched for.
     private static func isPlain(_ text: String) -> Bool {
         !"=+-@|%".utf8.contains(text.utf8.first ?? 0)
-            && text.utf8.allSatisfy {
-                (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"")
-            }
+            && text.utf8.allSatisfy { (0x20..<0x7F).contains($0) && !",;\"".utf8.contains($0) }
     }
 }
