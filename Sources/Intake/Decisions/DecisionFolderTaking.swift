@@ -61,7 +61,7 @@ package struct DecisionFolderTaking {
             }
             let sheet = try await DecisionSheet.read(path, folder.form.vocabulary) { stop.isRequested }
             let place = donePlace(of: name)
-            let results = try DecisionResults("\(place).result.csv", of: [path], folder.form)
+            let results = try DecisionResults("\(place).result.csv", of: [path], folder.form, isForGroup: true)
             let tally = try await DecisionTaking(session, stop: stop).take(
                 sheet, by: "\(before.owner), by \(name)", from: name, results: results)
             tell(tally, of: name)

@@ -10,15 +10,21 @@ package struct DecisionResults {
 
     /// Begins the file anew.
     ///
-    /// - Parameter inputs: the files from which the decisions and the settings are read; the results may go to none of
-    ///   them.
+    /// - Parameters:
+    ///   - inputs: the files from which the decisions and the settings are read; the results may go to none of them.
+    ///   - isForGroup: whether it lies in a folder of several people's: then it is theirs to read, whatever the umask,
+    ///     and nothing that one of them laid in its place is written to, nor what a link there names.
     /// - Throws: `DecisionResultError`.
-    package init(_ path: String, of inputs: [String], _ form: DecisionForm) throws(DecisionResultError) {
+    package init(
+        _ path: String, of inputs: [String], _ form: DecisionForm, isForGroup: Bool = false
+    ) throws(DecisionResultError) {
         guard FileIdentity(path: path)?.first(of: inputs) == nil else {
             throw DecisionResultError(path, "it is what is read; name another")
         }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o640)
+        let beginning = isForGroup ? O_EXCL : O_TRUNC
+        let descriptor = open(path, O_WRONLY | O_CREAT | beginning | O_CLOEXEC | O_NONBLOCK, 0o640)
         guard descriptor >= 0 else { throw DecisionResultError(path, String(cString: strerror(errno))) }
+        if isForGroup { fchmod(descriptor, 0o640) }
         // Opened so that a pipe which nobody reads is no endless wait; written so that a slow reader is waited for.
         _ = fcntl(descriptor, F_SETFL, 0)
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

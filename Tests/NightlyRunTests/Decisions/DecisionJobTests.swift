@@ -167,4 +167,20 @@ import Testing
             #expect(try await play.count("iap.cases WHERE closed_by LIKE '%, by a.csv'") == 1)
         }
     }
+
+    @Test func whatANightWritesThereIsForTheGroupAndThroughNoLink() async throws {
+        try await withFolder { folder in
+            let path = folder.appending(path: "a.csv.result.csv").path(percentEncoded: false)
+            let elsewhere = folder.appending(path: "elsewhere").path(percentEncoded: false)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: elsewhere)
+            #expect(throws: DecisionResultError.self) {
+                _ = try DecisionResults(path, of: [], DecisionFiles.form, isForGroup: true)
+            }
+            #expect(!FileManager.default.fileExists(atPath: elsewhere))
+            try FileManager.default.removeItem(atPath: path)
+            _ = try DecisionResults(path, of: [], DecisionFiles.form, isForGroup: true)
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o640)
+        }
+    }
 }
