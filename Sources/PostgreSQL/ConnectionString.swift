@@ -14,6 +14,7 @@ public struct ConnectionString: Sendable, Equatable {
             parts = ["dbname": text]
             return
         }
+        guard !Self.breaksPassword(text) else { throw .unreadableConnectionString }
         var message: UnsafeMutablePointer<CChar>?
         let options = PQconninfoParse(text, &message)
         defer {
@@ -28,6 +29,16 @@ public struct ConnectionString: Sendable, Equatable {
             next += 1
         }
         self.parts = parts
+    }
+
+    /// Whether a URI has an `@` too many, as where a password's own `@` or `/` is not written `%40` or `%2F`. libpq
+    /// takes what follows for the host, or what precedes for the port, and its errors name that.
+    private static func breaksPassword(_ text: String) -> Bool {
+        guard let scheme = ["postgresql://", "postgres://"].first(where: { text.hasPrefix($0) }) else { return false }
+        let at = UInt8(ascii: "@")
+        let address = text.utf8.dropFirst(scheme.utf8.count).prefix { $0 != UInt8(ascii: "?") }
+        let isBeforeHost = address.prefix { $0 != UInt8(ascii: "/") }.contains(at)
+        return address.filter { $0 == at }.count > (isBeforeHost ? 1 : 0)
     }
 
     /// The string as keywords, in the usual order.

@@ -151,7 +151,8 @@ import Testing
             ),
             (
                 "[database]\nconninfo = hostt=x", 2,
-                "“conninfo” is host=… dbname=… user=… or postgresql://user@host/database, with keywords that libpq knows"
+                "“conninfo” is host=… dbname=… user=… or postgresql://user@host/database, with keywords that libpq "
+                    + "knows; in a password there, @ is %40 and / is %2F"
             ),
             ("[sales]\nvendor_number = 85012345", 1, "[sales] needs issuer_id, key_id, key_file"),
             (

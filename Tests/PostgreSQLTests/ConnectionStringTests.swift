@@ -12,6 +12,10 @@ import Testing
                 "user": "eve", "host": "db.example.com", "port": "5433", "dbname": "shop",
             ]
         ),
+        (
+            "postgresql://eve:a%40b%2Fc@db/shop?options=x@y",
+            ["user": "eve", "password": "a@b/c", "host": "db", "dbname": "shop", "options": "x@y"]
+        ),
         ("dbname='my shop' password='it\\'s'", ["dbname": "my shop", "password": "it's"]),
     ])
     func itsPartsAreThoseThatLibpqReads(text: String, parts: [String: String]) throws {
@@ -27,7 +31,11 @@ import Testing
         #expect(try ConnectionString(string.text) == string)
     }
 
-    @Test(arguments: ["host=/run password", "postgresql://u:secret@[", "dbname='x password=secret"])
+    @Test(arguments: [
+        "host=/run password", "postgresql://u:secret@[", "dbname='x password=secret",
+        // libpq takes these for a host “secret@db” and a port “secret”.
+        "postgresql://u:my@secret@db/shop", "postgres://u:secret/my@db/shop",
+    ])
     func whatCantBeReadIsNotQuoted(text: String) throws {
         let error = #expect(throws: PostgreSQLError.self) { try ConnectionString(text) }
         #expect(error?.code == .settings && error?.debugDescription.contains("secret") == false)

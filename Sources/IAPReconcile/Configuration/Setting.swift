@@ -107,7 +107,8 @@ struct Setting {
         // The error does not show it, as it may hold a password.
         guard JobSettings.isReadable(conninfo: conninfo) else {
             throw error(
-                "“\(key)” is host=… dbname=… user=… or postgresql://user@host/database, with keywords that libpq knows")
+                "“\(key)” is host=… dbname=… user=… or postgresql://user@host/database, with keywords that libpq "
+                    + "knows; in a password there, @ is %40 and / is %2F")
         }
         guard isReadableByOthers, Conninfo.holdsPassword(conninfo) else { return conninfo }
         throw error(
