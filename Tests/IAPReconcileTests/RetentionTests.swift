@@ -51,6 +51,8 @@ import Testing
                     [database]
                     conninfo = \(database.conninfo(as: "iap_job"))
                     privacy_conninfo = \(database.conninfo(as: "iap_privacy"))
+                    [decisions]
+                    directory = /srv/decisions
                     """, to: file)
                 func erase(_ user: String, _ options: String...) async throws -> ChildProcess.Ended {
                     try await ChildProcess.run(
@@ -83,6 +85,7 @@ import Testing
                 #expect(settled.output.hasPrefix("The user is erased, and called erased-"))
                 #expect(settled.output.hasSuffix("\n  claims: 1\n  trail: 1\n  transactions: 1\n"))
                 #expect(settled.errors.contains("reports that were written before still name the user"))
+                #expect(settled.errors.contains(" and /srv/decisions/done"))
                 #expect(!(open.output + open.errors + settled.output + settled.errors).contains("bob"))
             }
         }

@@ -35,7 +35,10 @@ extension CommandRunner {
                 RetentionText.text(pseudonym: erasure.isDryRun ? nil : pseudonym, rows: rows, open: open))
             if !erasure.isDryRun {
                 let reports = configuration.reportDirectory
-                console.log(LogEntry(.warning, "reports that were written before still name the user: see \(reports)"))
+                // They are reports' spreadsheets.
+                let decided = configuration.decisionsDirectory.map { " and \($0)/done" } ?? ""
+                let text = "reports that were written before still name the user: see \(reports)\(decided)"
+                console.log(LogEntry(.warning, text))
             }
             return .done
         }
