@@ -51,6 +51,7 @@ BEGIN
             RAISE EXCEPTION 'role % may do more than it should', name USING
                 HINT = format('It is a member of %s: REVOKE %s FROM %I', beyond, beyond, name);
         END IF;
+        EXECUTE format('REVOKE ALL ON DATABASE %I FROM %I', current_database(), name);
         EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
     END LOOP;
     -- A dry run writes into temporary tables, and an import and a sales report are staged in one.

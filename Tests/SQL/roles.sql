@@ -47,6 +47,17 @@ FROM (
         (current_user, 'iap_privacy'), ('test_group', 'iap_import')) AS made (role, member);
 REVOKE test_powerful FROM test_group;
 SELECT is(test.with_member('test_group', 'iap_app'), 'granted', 'but of a group that may no more');
+-- Nor does one keep what it was granted of the database.
+SELECT lives_ok(
+    format('GRANT ALL ON DATABASE %I TO iap_app, iap_import', current_database()), 'who is given the whole database');
+SELECT is(test.with_member('test_group', 'iap_app'), 'granted', 'and set up once more');
+SELECT results_eq(
+    $$SELECT role, string_agg(privilege_type, ' ' ORDER BY privilege_type)
+    FROM unnest(ARRAY['iap_app', 'iap_import']) AS role
+    JOIN pg_database ON datname = current_database()
+    JOIN LATERAL aclexplode(datacl) AS acl ON acl.grantee = role::regrole
+    GROUP BY role ORDER BY role$$,
+    $$VALUES ('iap_app', 'CONNECT'), ('iap_import', 'CONNECT TEMPORARY')$$, 'connects, and makes no schema');
 REVOKE test_group FROM iap_app;
 SET LOCAL citus.enable_ddl_propagation TO on;
 
