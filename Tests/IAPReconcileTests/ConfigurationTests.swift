@@ -111,6 +111,10 @@ import Testing
             ("[app com.a]\n[app com.A]\n", 2, "the app com.A, in other letters, was already given in line 1"),
             ("[app com.a]\nsku = X\n[app com.b]\nsku = X", 4, "the SKU “X” was already given in line 2"),
             ("[app com.a]\ngrace = 90", 2, "“grace” is a time such as 45s, 90m, 36h or 2d, not “90”"),
+            (
+                "[app com.a]\nstorefronts = GBR UAS", 2,
+                "“UAS” is no storefront; a country's name of three letters is one of ISO 3166-1"
+            ),
             ("[app com.a]\nsince = yesterday", 2, "“since” is a moment such as 2026-11-01T00:00:00Z, not “yesterday”"),
             (
                 "[app com.a]\nsince = 2026-02-30T00:00:00Z", 2,

@@ -23,6 +23,9 @@ struct Setting {
         guard !names.isEmpty, names.allSatisfy({ $0.count == 3 && $0.allSatisfy { ("A"..."Z").contains($0) } }) else {
             throw error("“\(text)” are no storefronts; write their names of three letters, such as “CHN HKG”")
         }
+        if let unknown = names.first(where: { Country.code(ofStorefront: $0) == nil }) {
+            throw error("“\(unknown)” is no storefront; a country's name of three letters is one of ISO 3166-1")
+        }
         return Set(names)
     }
 
