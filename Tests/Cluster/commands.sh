@@ -74,6 +74,7 @@ job doctor --json
 sql iap_app "SELECT iap.submit_receipt('$app', 'somebody', 'a receipt', '77', 'order-77', '{\"os\": \"iOS 18\"}') & 63"
 sql iap_app "SELECT iap.submit_receipt('$app', 'somebody', 'a receipt', '78') & 63"
 sql iap_app "SELECT iap.submit_receipt('$app', NULL, '', NULL)  & 63"
+job check 78 --json
 sql iap_app "SELECT iap.register_order('$app', 'order-77', 'somebody', 'gems')"
 sql iap_app "SELECT iap.register_user('$app', 'somebody', '00000000-0000-4000-8000-000000000077')"
 sql iap_app "SELECT iap.admit('$app', 'Production', '77', '77', 'gems', 1, '2026-10-01Z', 'somebody', $receipt)"

@@ -18,11 +18,12 @@ extension SQL.StringInterpolation {
     }
 
     /// Some receipts of the inbox or of its shadow, each looked up by its key: with two lists, the planner would look
-    /// for each receipt in each bucket.
+    /// for each receipt in each bucket. The table comes first and lends its keys their types: Citus takes the second
+    /// column of such a list for one of the first's type.
     mutating func appendInterpolation(receipts ids: [Int64], of table: SQL) {
         appendInterpolation(
             """
-            unnest(\(ids.buckets), \(ids)) AS asked (bucket, receipt_id) JOIN \(table) USING (bucket, receipt_id)
+            \(table) JOIN unnest(\(ids.buckets), \(ids)) AS asked (bucket, receipt_id) USING (bucket, receipt_id)
             """ as SQL)
     }
 }
