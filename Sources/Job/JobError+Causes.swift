@@ -10,6 +10,10 @@ extension JobError {
                 .configuration("\(text.sentence) Look at conninfo in [database], and at PG… in the environment.")
             case .connectionLost(let text): .databaseUnavailable(text)
             case .refused(let text), .forbidden(let text): .databaseRefuses(text)
+            case .refusedByWorker(let text):
+                .databaseRefuses(
+                    "A worker does not let the coordinator in: \(text.sentence) Let it in there as this role, by the "
+                        + "worker's pg_hba.conf and, with a password, the coordinator's .pgpass.")
             case .noDatabase(let text): .noDatabase("\(text.sentence) Name another in conninfo, or run setup.")
             case .schema(let text): .schemaMismatch(text)
             case .conflict(let text):

@@ -44,6 +44,16 @@ import Testing
         #expect(JobError(locked).description.contains("lock stays in the way: PostgreSQL 55P03: "))
     }
 
+    /// It lasts until somebody mends it, so nobody waits for the worker to come back.
+    @Test func aWorkerThatRefusesALoginIsAMatterOfPermission() {
+        let refused = LedgerError.refusedByWorker("connection to the remote node iap_support@db2:5432 failed")
+        #expect(JobError(refused).exitCode == .noPermission)
+        #expect(JobError(refused, workingAs: .support).exitCode == .noPermission)
+        #expect(JobError(interruptedBy: refused) == nil)
+        #expect(JobError(refused).description.contains("iap_support@db2:5432"))
+        #expect(JobError(refused).description.contains("pg_hba.conf"))
+    }
+
     /// Without its shared secret Apple refuses the receipts of an app that have subscriptions.
     @Test func aMissingSecretIsLoggedOnceAndSaysWhyTheNightIsNotDone() async throws {
         try await withStage { stage in

@@ -47,4 +47,18 @@ extension LedgerError {
     static func isLostWorker(_ state: SQLState, _ text: String) -> Bool {
         state.rawValue == "XX000" && text.contains("failure on connection marked as essential")
     }
+
+    /// Whether a lost connection is Citus' word that a worker does not let the coordinator in. The state is the same
+    /// for a worker that is away, so only the text tells them apart; a worker that says it in another language counts
+    /// as away.
+    static func isRefusedByWorker(_ text: String) -> Bool {
+        text.contains("connection to the remote node ") && refusals.contains { text.contains($0) }
+    }
+
+    /// What libpq and PostgreSQL say of a login that stays refused until somebody mends it.
+    private static let refusals = [
+        "no password supplied", "authentication failed for user", "pg_hba.conf rejects connection",
+        "no pg_hba.conf entry", "connection requires a valid client certificate", "is not permitted to log in",
+        "permission denied for database",
+    ]
 }

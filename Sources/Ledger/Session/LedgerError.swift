@@ -8,6 +8,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     case connectionLost(String)
     /// PostgreSQL refuses the password or the role.
     case refused(String)
+    /// A worker of a cluster does not let the coordinator in as a role; the text names both.
+    case refusedByWorker(String)
     /// The role lacks a right: a grant is missing, or it is another role than the one that may.
     case forbidden(String)
     /// The server has no database of the name that was given.
@@ -31,9 +33,9 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .unusableSettings(let text), .connectionLost(let text), .refused(let text), .forbidden(let text),
-            .noDatabase(let text), .conflict(let text), .schema(let text), .unfit(let text),
-            .statementStopped(let text), .failed(let text):
+        case .unusableSettings(let text), .connectionLost(let text), .refused(let text),
+            .refusedByWorker(let text), .forbidden(let text), .noDatabase(let text), .conflict(let text),
+            .schema(let text), .unfit(let text), .statementStopped(let text), .failed(let text):
             text
         case .cancelled: "cancelled"
         case .violated(let findings): findings.map(\.description).joined(separator: "; ")

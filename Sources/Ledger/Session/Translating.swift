@@ -31,7 +31,7 @@ extension LedgerError {
         let text = error.description
         switch error.code {
         case .settings: self = .unusableSettings(text)
-        case .connection: self = .connectionLost(text)
+        case .connection: self = Self.isRefusedByWorker(text) ? .refusedByWorker(text) : .connectionLost(text)
         case .authentication: self = .refused(text)
         case .cancelled: self = .cancelled
         case .server(let state): self.init(state, text)
