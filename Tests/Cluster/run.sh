@@ -178,6 +178,8 @@ if [ "$sent" != 1 ] || ! grep -q 'issuing .*iap.store_upload' "$kept/upload"; th
 fi
 Tests/Cluster/doctor.sh ".build/${CONFIGURATION:-release}/iap-reconcile" "$kept/iap-reconcile.conf" "$kept"
 echo "Cluster: doctor says what is not as a night needs it"
+Tests/Cluster/logins.sh ".build/${CONFIGURATION:-release}/iap-reconcile" "$kept/iap-reconcile.conf" "$kept"
+echo "Cluster: doctor and commands say which worker refuses which role"
 scripts/citus-cluster stop "$cluster"
 cluster=""
 unset PGHOST PGUSER PGPORT

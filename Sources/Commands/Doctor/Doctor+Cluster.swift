@@ -9,6 +9,11 @@ extension Doctor {
         return [cluster] + found.problems.map(Self.finding)
     }
 
+    /// The servers on which whoever is logged in is refused.
+    func refusedLogins(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
+        try await session.refusedLogins().map { Self.finding(on: .refuses($0)) }
+    }
+
     private static let distributes =
         "Run sql/citus.sql as the tables' owner, after every migration and every roles.sql."
 
@@ -34,6 +39,12 @@ extension Doctor {
             Finding(
                 "worker \(server)", .wrong, "the coordinator does not reach it: \(why)",
                 remedy: "Start it, and let the coordinator in as each of the roles (pg_hba.conf, .pgpass).")
+        case .refuses(let login):
+            Finding(
+                "worker \(login.server)", .wrong,
+                "it does not let the coordinator in as \(login.role): \(login.why)",
+                remedy: "Let it in there as \(login.role), by the worker's pg_hba.conf and, with a password, the "
+                    + "coordinator's .pgpass.")
         case .lacksRights(let table, let server):
             Finding("worker \(server)", .wrong, "the role lacks rights on shards of \(table)", remedy: distributes)
         case .preparesNothing(let server):

@@ -88,14 +88,18 @@ extension Doctor {
             let session = try await LedgerSession.connect(LedgerSettings(database: database))
             defer { session.close() }
             let lacking = try await session.missingRights(of: role.ledgerRole)
-            return [
-                lacking.isEmpty
-                    ? Finding(
-                        name, .fine, "connected, with the rights that \(commands) need\(name == "privacy" ? "s" : "")")
-                    : Finding(
+            guard lacking.isEmpty else {
+                return [
+                    Finding(
                         name, .wrong, "the role lacks \(lacking.joined(separator: ", "))",
                         remedy: Self.grantingAgain("connect as \(role.name) or a member of it"))
-            ]
+                ]
+            }
+            let connected = Finding(
+                name, .fine, "connected, with the rights that \(commands) need\(name == "privacy" ? "s" : "")")
+            // Whoever erases asks the inbox in the name of the owner, as whom the job asked already.
+            let refused = try await role == .privacy ? [] : refusedLogins(session)
+            return refused.isEmpty ? [connected] : refused
         } catch {
             return [Finding(name, .wrong, error.description, remedy: "Check \(role.key) in [database].")]
         }

@@ -10,29 +10,35 @@ extension Doctor {
     /// Whether each source can be read, and its first rows as they would be taken. Takes nothing.
     func sources() async -> [Finding] {
         guard !settings.sources.isEmpty else { return [] }
-        var findings = [await importRights()]
+        var findings = await importRights()
         for source in settings.sources { findings.append(await finding(on: source)) }
         return findings
     }
 
     private static let shownRows = 3
 
-    private func importRights() async -> Finding {
+    private func importRights() async -> [Finding] {
         do {
             let session = try await LedgerSession.connect(
                 LedgerSettings(database: settings.importDatabase ?? settings.database))
             defer { session.close() }
             let missing = try await session.missingRights(of: .imports)
-            return missing.isEmpty
-                ? Finding("sources", .fine, "the role that takes them has the rights that it needs")
-                : Finding(
-                    "sources", .wrong, "the role that takes them lacks \(missing.joined(separator: ", "))",
-                    remedy: Self.grantingAgain(
-                        "name a login that is iap_import, or a member of it, in \(LoginRole.imports.key) in [database]")
-                )
+            guard missing.isEmpty else {
+                return [
+                    Finding(
+                        "sources", .wrong, "the role that takes them lacks \(missing.joined(separator: ", "))",
+                        remedy: Self.grantingAgain(
+                            "name a login that is iap_import, or a member of it, in \(LoginRole.imports.key) in "
+                                + "[database]"))
+                ]
+            }
+            let refused = try await refusedLogins(session)
+            return refused.isEmpty
+                ? [Finding("sources", .fine, "the role that takes them has the rights that it needs")] : refused
         } catch {
-            return Finding(
-                "sources", .wrong, error.description, remedy: "Check \(LoginRole.imports.key) in [database].")
+            return [
+                Finding("sources", .wrong, error.description, remedy: "Check \(LoginRole.imports.key) in [database].")
+            ]
         }
     }
 

@@ -12,8 +12,10 @@ public struct ClusterExamination: Sendable {
         case distributed(table: String)
         /// Each statement of an upload goes to the worker that keeps its bucket, instead of all of them together.
         case uploadsInPieces
-        /// The coordinator can't reach a server, or the server refuses the job's role.
+        /// The coordinator can't reach a server.
         case unreachable(server: String, why: String)
+        /// A server does not let the coordinator in as a role.
+        case refuses(RefusedLogin)
         /// The role lacks rights on shards of a table.
         case lacksRights(table: String, server: String)
         /// A server keeps no prepared transactions, without which writing on several servers is not atomic.
@@ -60,10 +62,15 @@ extension LedgerSession {
             var problems = try await misplacedTables()
             if try citus.decode("recovers_nothing", as: Bool.self) { problems.append(.recoversNothing) }
             if try !citus.decode("delegates", as: Bool.self) { problems.append(.uploadsInPieces) }
-            let unreachable = try await unreachableServers()
+            let refused = try await refusedLogins()
+            let unreachable = try await unreachableServers(besides: refused.map(\.server))
             problems += unreachable
-            // What follows is asked of all of them.
-            if unreachable.isEmpty { problems += try await problemsOfServers() + lackingRightsOnShards() }
+            problems += refused.map(ClusterExamination.Problem.refuses)
+            problems += try await refusedLoginsOfOwner().map(ClusterExamination.Problem.refuses)
+            // What follows is asked of all of them, as this role.
+            if unreachable.isEmpty && refused.isEmpty {
+                problems += try await problemsOfServers() + lackingRightsOnShards()
+            }
             return ClusterExamination(
                 version: try citus.decode("extversion"), workers: try citus.decode("workers"), problems: problems)
         }
@@ -106,12 +113,14 @@ extension LedgerSession {
         }
     }
 
-    private func unreachableServers() async throws -> [ClusterExamination.Problem] {
+    /// The servers that are away. What asks all of them does not say why one does not answer, so those that are known
+    /// to refuse this role are left out.
+    private func unreachableServers(besides refusing: [String]) async throws -> [ClusterExamination.Problem] {
         try await connection.query(
             """
             SELECT nodename || ':' || nodeport AS server, result
             FROM run_command_on_workers('SELECT 1')
-            WHERE NOT success
+            WHERE NOT success AND nodename || ':' || nodeport <> ALL (\(refusing))
             ORDER BY 1
             """
         ).map { .unreachable(server: try $0.decode("server"), why: try $0.decode("result")) }
