@@ -98,8 +98,8 @@ BEGIN
             ALTER DEFAULT PRIVILEGES IN SCHEMA iap GRANT SELECT ON TABLES TO iap_support;
             ALTER DEFAULT PRIVILEGES IN SCHEMA iap GRANT UPDATE ON TABLES TO iap_job;
             ALTER DEFAULT PRIVILEGES IN SCHEMA iap GRANT SELECT, UPDATE ON TABLES TO iap_import;
-            -- What the job sets for its session the coordinator keeps to itself.
-            FOREACH name IN ARRAY ARRAY['iap_job', 'iap_import'] LOOP
+            -- What the job, imports and the desk set for their sessions the coordinator keeps to itself.
+            FOREACH name IN ARRAY ARRAY['iap_job', 'iap_import', 'iap_support'] LOOP
                 EXECUTE format(
                     'ALTER ROLE %%I IN DATABASE %%I SET lock_timeout = ''500ms''', name, current_database());
             END LOOP;

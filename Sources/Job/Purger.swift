@@ -101,7 +101,10 @@ package struct Purger {
     }
 
     private func purgeReceipts(most: Int, into purged: inout Purged) async throws(LedgerError) {
-        for bucket in try await session.purgeableBuckets(retention, now: now) {
+        let buckets = try await retryingConflicts { () async throws(LedgerError) in
+            try await session.purgeableBuckets(retention, now: now)
+        }
+        for bucket in buckets {
             var last = Purged(payloads: Self.batch)
             while max(last.payloads, last.devices) >= Self.batch, !stop.isRequested {
                 let room = min(Self.batch, most - max(purged.payloads, purged.devices))

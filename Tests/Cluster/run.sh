@@ -180,6 +180,8 @@ Tests/Cluster/doctor.sh ".build/${CONFIGURATION:-release}/iap-reconcile" "$kept/
 echo "Cluster: doctor says what is not as a night needs it"
 Tests/Cluster/logins.sh ".build/${CONFIGURATION:-release}/iap-reconcile" "$kept/iap-reconcile.conf" "$kept"
 echo "Cluster: doctor and commands say which worker refuses which role"
+Tests/Cluster/locks.sh ".build/${CONFIGURATION:-release}/iap-reconcile" "$kept/iap-reconcile.conf" "$kept"
+echo "Cluster: a lock on a worker is waited for no longer than on one server"
 scripts/citus-cluster stop "$cluster"
 cluster=""
 unset PGHOST PGUSER PGPORT

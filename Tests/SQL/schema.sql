@@ -5241,6 +5241,7 @@ CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zo
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 BEGIN
+    PERFORM iap.limit_waiting();
     RETURN iap.purge_page_by_page(
         bucket, 'device IS NOT NULL AND last_attempt_at < $2', 'device = NULL, device_purged_at = $3', before, most);
 END
@@ -5358,6 +5359,7 @@ DECLARE
     changes text := 'payload = NULL, payload_purged_at = $3';
     purged  bigint;
 BEGIN
+    PERFORM iap.limit_waiting();
     purged := iap.purge_page_by_page(
         bucket, 'payload_purged_at IS NULL AND last_attempt_at < $2', changes, before, most);
     RETURN purged + iap.purge_page_by_page(
@@ -5368,7 +5370,7 @@ $_$;
 COMMENT ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) IS 'Takes away the payloads of receipts of a bucket that were last tried before a moment and on which nothing is open, the oldest first, and so many at most; those of erased users whenever they were tried. Gives how many. The hash stays, by which the same upload is known again.';
 
 CREATE FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) RETURNS smallint[]
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
@@ -5377,6 +5379,7 @@ DECLARE
     old     bigint;
     buckets smallint[] := '{}';
 BEGIN
+    PERFORM iap.limit_waiting();
     -- One after the other: on a cluster each question goes to one shard.
     FOR wanted IN 0 .. 63 LOOP
         SELECT receipt_id INTO old

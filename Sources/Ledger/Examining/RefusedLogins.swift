@@ -53,7 +53,10 @@ extension LedgerSession {
         for row in servers {
             let asked = question(try row.decode("bucket"))
             do {
-                _ = try await translating { try await connection.query(asked) }
+                // In a transaction the owner, too, waits for a lock no longer than the job.
+                _ = try await translating {
+                    try await connection.transaction(isRehearsal: true) { try await connection.query(asked) }
+                }
             } catch LedgerError.refusedByWorker(let why) {
                 refused.append(RefusedLogin(role: role, server: try row.decode("server"), why: why))
             } catch {

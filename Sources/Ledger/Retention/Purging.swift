@@ -3,12 +3,15 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// The buckets with receipts of which a purge may take something away.
+    /// The buckets with receipts of which a purge may take something away. In a transaction, for otherwise a cluster's
+    /// workers would wait for a lock for ever.
     public func purgeableBuckets(_ retention: Retention, now: Date) async throws(LedgerError) -> [Int] {
         try await translating {
             let before = retention.moments(before: now)
-            let row = try await connection.only(
-                "SELECT purgeable_buckets(\(before.payloads), \(before.devices)) AS buckets")
+            let row = try await connection.transaction {
+                try await connection.only(
+                    "SELECT purgeable_buckets(\(before.payloads), \(before.devices)) AS buckets")
+            }
             return try row.decode("buckets", as: [Int16].self).map(Int.init)
         }
     }
@@ -22,10 +25,14 @@ extension LedgerSession {
             let slice = Int16(bucket)
             let before = retention.moments(before: now)
             // Payloads are purged even if they are kept for ever: those of erased users are not kept.
-            let payloads = try await connection.only(
-                "SELECT purge_payloads(\(slice), \(before.payloads), \(Int32(most))) AS purged")
-            let devices = try await connection.only(
-                "SELECT purge_devices(\(slice), \(before.devices), \(Int32(most))) AS purged")
+            let payloads = try await connection.transaction {
+                try await connection.only(
+                    "SELECT purge_payloads(\(slice), \(before.payloads), \(Int32(most))) AS purged")
+            }
+            let devices = try await connection.transaction {
+                try await connection.only(
+                    "SELECT purge_devices(\(slice), \(before.devices), \(Int32(most))) AS purged")
+            }
             return Purged(payloads: try payloads.decode("purged"), devices: try devices.decode("purged"))
         }
     }

@@ -93,6 +93,7 @@ DECLARE
     changes text := 'payload = NULL, payload_purged_at = $3';
     purged  bigint;
 BEGIN
+    PERFORM iap.limit_waiting();
     purged := iap.purge_page_by_page(
         bucket, 'payload_purged_at IS NULL AND last_attempt_at < $2', changes, before, most);
     RETURN purged + iap.purge_page_by_page(
@@ -107,6 +108,7 @@ COMMENT ON FUNCTION iap.purge_payloads IS
 CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    PERFORM iap.limit_waiting();
     RETURN iap.purge_page_by_page(
         bucket, 'device IS NOT NULL AND last_attempt_at < $2', 'device = NULL, device_purged_at = $3', before, most);
 END
@@ -115,13 +117,14 @@ COMMENT ON FUNCTION iap.purge_devices IS
     'The same for what clients said of their devices, which is then not taken again.';
 
 CREATE FUNCTION iap.purgeable_buckets(payloads_before timestamptz, devices_before timestamptz) RETURNS smallint[]
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     wanted  smallint;
     old     bigint;
     buckets smallint[] := '{}';
 BEGIN
+    PERFORM iap.limit_waiting();
     -- One after the other: on a cluster each question goes to one shard.
     FOR wanted IN 0 .. 63 LOOP
         SELECT receipt_id INTO old
