@@ -52,6 +52,17 @@ import Testing
         #expect(DeskVerdict(of: known) == .owed(nil, orderIDs: []))
     }
 
+    /// An upload without a user, say, and then the app's server admits it for one.
+    @Test func whomTheNightDidNotKnowIsSaid() throws {
+        let open = KnownCase(
+            assessment: Assessment(of: try Sample.facts()), openedAt: Sample.noon, closing: nil)
+        var known = try Sample.known(owed())
+        known.lostOrder = open
+        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
+        known.owners = ["bob"]
+        #expect(DeskVerdict(of: known) == .contested(["bob"]))
+    }
+
     /// It was dismissed, say, and is owed again.
     @Test func aClosedCaseSaysNothingOfIt() throws {
         let closed = try lostOrder(

@@ -51,10 +51,14 @@ public struct KnownTransaction: Hashable, Sendable {
         self.place = place
     }
 
-    /// Whether evidence that came since speaks for another user than the owner whom the last run named.
+    /// Whether evidence that came since speaks for another user than the owner whom the last run named, or for anybody
+    /// where it knew of nobody.
     public var isContested: Bool {
-        guard let user = lostOrder?.assessment.owner.user else { return false }
-        return owners.contains { $0 != user }
+        switch lostOrder?.assessment.owner {
+        case .user(let user): owners.contains { $0 != user }
+        case .unknown: !owners.isEmpty
+        case .ambiguous, nil: false
+        }
     }
 
     /// The order ids that came with receipts uploaded for it, or with claims of it.

@@ -133,6 +133,17 @@ import Testing
         }
     }
 
+    /// Or else the desk would look for a buyer whom the app's server has named meanwhile.
+    @Test func whomTheNightDidNotKnowIsSaid() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000016")
+            try await play.upload(play.receipt([gems]), by: nil, for: gems)
+            #expect(try await play.night().findings.cases.first?.assessment.owner == .unknown)
+            try await play.admit(gems, for: "bob")
+            #expect(try await play.verdict(on: gems.id) == .contested(["bob"]))
+        }
+    }
+
     @Test func aUserIsKnownByWhateverTheAppsServerTold() async throws {
         try await withPlay(hasKey: true) { play in
             let token = "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5e"
