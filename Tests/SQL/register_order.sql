@@ -33,5 +33,12 @@ SELECT throws_ok($$SELECT test.register('''com.example.a'', '''', ''ann'', ''gem
     'without an id');
 SELECT is((SELECT count(*) FROM iap.orders), 2::bigint, 'none of which is kept');
 
+-- Who erases a person has locked their purchases, and waits for their orders.
+SELECT set_config('idle_in_transaction_session_timeout', '0', true);
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'hung', 'ann', 'gems')$$);
+SELECT is(
+    current_setting('idle_in_transaction_session_timeout'), '5min',
+    'whoever registers an order and hangs ends by itself, also where its login does not say so');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -3978,7 +3978,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.limit_idleness() IS 'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a member of a role and so without what roles.sql sets for the role.';
+COMMENT ON FUNCTION iap.limit_idleness() IS 'Lets a transaction that is about to lock a purchase, or what others wait for who have locked one, and then hangs, end by itself, also where its login is a member of a role and so without what roles.sql sets for the role.';
 
 CREATE FUNCTION iap.limit_waiting() RETURNS void
     LANGUAGE plpgsql
@@ -5749,6 +5749,8 @@ DECLARE
     word  iap.orders;
     token text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
+    -- Who erases has purchases locked, and waits for the person's orders.
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_bundle_id(register_order.bundle_id);
     PERFORM iap.require_product_id(register_order.product_id);
     PERFORM iap.require_text('order_id', register_order.order_id, 1000);
@@ -6908,6 +6910,8 @@ DECLARE
     kept   text     := CASE WHEN bytes <= 16777216 THEN body END;
     number bigint;
 BEGIN
+    -- Who takes a delivery back, or erases, has purchases locked, and waits for their receipts.
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_bundle_id(submit_receipt.bundle_id);
     PERFORM iap.require_text(name, value, 1000)
     FROM (

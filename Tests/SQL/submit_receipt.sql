@@ -85,5 +85,12 @@ SELECT ok(
     test.submit('long', repeat('界', 333), repeat('１', 333), repeat('单', 333)) > 0,
     'the longest of all three fit the indexes');
 
+-- Who takes a delivery back has locked the purchase, and waits for its receipts.
+SELECT set_config('idle_in_transaction_session_timeout', '0', true);
+SELECT test.submit('hung', 'ann');
+SELECT is(
+    current_setting('idle_in_transaction_session_timeout'), '5min',
+    'whoever uploads and hangs ends by itself, also where its login does not say so');
+
 SELECT * FROM finish();
 ROLLBACK;
