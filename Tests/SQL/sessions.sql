@@ -283,6 +283,34 @@ SELECT is(
     'who takes a word back waits as long, too, for a receipt in hand');
 SELECT test.says('server', 'COMMIT'), test.says('desk', 'ROLLBACK');
 SELECT is(test.says('desk', $$SELECT iap.reopen('w1', 'sue', 'x')$$), 'reopened', 'and takes it back later');
+-- Who adopts a purchase locks it before its receipt, as who takes a delivery back does.
+CREATE FUNCTION test.adopting(id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT format(
+        'SELECT iap.adopt(''com.example.a'', %L, ''yul'', ''tom'', ''x'')', 'e30.' || translate(
+            rtrim(replace(encode(convert_to(jsonb_build_object(
+                'transactionId', id, 'originalTransactionId', id, 'bundleId', 'com.example.a', 'productId', 'full',
+                'purchaseDate', 1772323200000, 'environment', 'Production')::text, 'UTF8'), 'base64'), E'\n', ''), '='),
+            '+/', '-_') || '.c2ln')
+$$;
+SELECT test.says('server', format(
+    'SELECT iap.admit(''com.example.a'', ''Production'', ''y1'', ''y1'', ''full'', 1, now(), ''yul'', %s)',
+    test.says('server', format(
+        'SELECT iap.submit_receipt(''com.example.a'', ''yul'', %L)::text',
+        (regexp_match(test.adopting('y1'), 'e30[^'']*'))[1]))));
+SELECT test.says('owner', format(
+    'UPDATE iap.receipts
+    SET state = ''settled'', next_attempt_at = NULL, verified_at = %1$L, last_attempt_at = %1$L
+    WHERE user_id = ''yul''', now()));
+SELECT test.says('server', test.admitting('y2', 'y1', user_id => 'yul')),
+    test.says('desk', test.resolving('y1', 'delivered'));
+SELECT test.says('owner', 'BEGIN'),
+    test.says('owner', $$SELECT place FROM iap.transactions WHERE transaction_id = 'y2' FOR UPDATE$$);
+SELECT ok(test.waits('desk', $$SELECT iap.reopen('y1', 'sue', 'x')$$), 'who takes a delivery back waits');
+SELECT ok(test.waits('other desk', test.adopting('y1')), 'and so does who adopts it meanwhile');
+SELECT test.says('owner', 'ROLLBACK');
+SELECT is(test.ends('desk'), 'reopened', 'the one takes it back');
+SELECT is(test.ends('other desk'), 'already_white', 'and the other finds that');
 SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
 SELECT is(
     test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',

@@ -90,6 +90,8 @@ BEGIN
         RETURN 'excluded';
     END IF;
 
+    -- Before its receipt, as everyone locks them who locks both.
+    PERFORM iap.locked(adopt.bundle_id, wanted.environment, id);
     -- The night verifies it, and learns the price.
     receipt := iap.submit_receipt(adopt.bundle_id, adopt.user_id, adopt.signed_transaction, id);
     BEGIN
