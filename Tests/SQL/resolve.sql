@@ -259,5 +259,14 @@ SELECT test.admit(id, 'maybe-1', 'unheard.of') FROM unnest(ARRAY['maybe-1', 'may
 SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
 SELECT is(test.resolve('maybe-2', 'dismissed'), 'dismissed', 'what the night leaves to a person a person ends');
 
+-- An order for which the desk delivers nothing is left to others.
+SELECT test.admit('ro1', product_id => 'full'), test.admit('ro2', 'ro1', 'full'), test.hear(test.heard(
+    'ro1', product_id => 'full', exclusion => 'refunded', refunded_at => now()));
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.resolve(
+        'ro2', 'delivered', 'sue', 'x', 'com.example.a', 'Production', user_id => 'ann', order_id => 'of-ro')$$),
+    'excluded', 'what was refunded under another id is delivered for no order');
+SELECT is_empty($$SELECT FROM iap.delivered_orders WHERE order_id = 'of-ro'$$, 'which stays free');
+
 SELECT * FROM finish();
 ROLLBACK;

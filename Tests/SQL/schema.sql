@@ -2275,16 +2275,26 @@ DECLARE
     type        text := iap.type_of(t);
     taken       text;
     refunded_as text;
+    is_new      boolean := false;
 BEGIN
     IF iap.is_granted_already(t) AND NOT (type IS NULL AND iap.is_original_delivered(t)) THEN
         -- As a claim finds. The night writes it, but where nobody knows whether it is the same purchase.
         RETURN 'already_delivered';
+    END IF;
+    IF end_owed.how = 'delivered' AND end_owed.order_id IS NOT NULL THEN
+        -- Whatever it was delivered for before: the desk may say otherwise, and a claim may not. Before the original
+        -- purchase, as a claim takes them.
+        SELECT order_is.is_new INTO is_new FROM iap.take_order(t, end_owed.order_id) AS order_is;
     END IF;
     -- Whatever ends it: who is about to deliver it, or to call it refunded, under another id is waited for.
     taken := iap.take_for_delivery(t, type);
     refunded_as := iap.refunded_meanwhile_as(t);
     IF taken IS NULL AND (end_owed.how <> 'delivered' OR refunded_as IS NOT NULL) THEN
         PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+    END IF;
+    IF is_new AND (taken = 'already_delivered' OR refunded_as IS NOT NULL) THEN
+        DELETE FROM iap.delivered_orders AS ours
+        WHERE ours.order_id = end_owed.order_id AND ours.bundle_id = t.bundle_id;
     END IF;
     IF end_owed.how = 'delivered' AND refunded_as IS NOT NULL THEN
         -- The night takes it out of white.
@@ -2309,10 +2319,6 @@ BEGIN
     ELSIF taken = 'undecided' THEN
         -- What nobody knows the type of is for the support desk to decide, and this is its decision.
         PERFORM iap.take_originals(ARRAY[t]);
-    END IF;
-    IF end_owed.order_id IS NOT NULL THEN
-        -- Whatever it was delivered for before: the desk may say otherwise, and a claim may not.
-        PERFORM iap.take_order(t, end_owed.order_id);
     END IF;
     PERFORM iap.move(
         ARRAY[ROW(t, iap.delivered(t, end_owed.user_id, end_owed.order_id, 'resolved', at))::iap.change], 'resolved',

@@ -116,6 +116,22 @@ SELECT test.says('desk', 'COMMIT');
 SELECT is(test.ends('other desk'), 'excluded', 'and learns that it is');
 SELECT is(test.placed('d1'), 'd1 refunded, d2 restored', 'once');
 
+-- One of the desk and a server deliver two ids of a purchase for one order: both take the order first.
+SELECT test.says('server', test.admitting(id, original))
+FROM (VALUES ('o1', 'o1'), ('o2', 'o1'), ('o3', 'o2')) AS bought (id, original);
+SELECT test.open('other server', 'iap_app');
+SELECT test.says('other server', 'BEGIN');
+SELECT is(test.says('other server', test.claiming('o3')), 'delivered', 'what names the one as its original is held up');
+SELECT ok(
+    test.waits('desk', $$SELECT iap.resolve('o2', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'of-o')$$),
+    'the desk, which delivers the one, waits');
+SELECT ok(
+    test.waits('server', $$SELECT iap.claim('com.example.a', 'o1', 'ann', 'of-o')$$),
+    'and so does a server, which delivers the other');
+SELECT test.says('other server', 'ROLLBACK');
+SELECT is(test.ends('desk'), 'delivered', 'the one is delivered');
+SELECT is(test.ends('server'), 'already_delivered', 'and the other is no more');
+
 -- What an import tells of another id while the desk takes its own word back.
 CREATE FUNCTION test.importing(id text, original text) RETURNS text
 LANGUAGE sql AS $$
