@@ -287,6 +287,9 @@ SELECT test.hear(test.heard('M0A', product_id => 'mended', product_type => 'cons
 SELECT test.admit('M1A', 'M1A', 'mended'), test.admit('M1B', 'M1A', 'mended');
 SELECT is(test.claim('M0A'), 'delivered', 'a purchase of a product that is listed wrongly');
 SELECT test.admit('M3A', 'M3A', 'mended'), test.admit('M3B', 'M3A', 'mended');
+SELECT test.admit('M4A', 'M4A', 'mended'), test.admit('M4B', 'M4A', 'mended');
+SELECT test.admit('M5A', 'M5A', 'mended'), test.claim('M5A'), test.admit('M5B', 'M5A', 'mended');
+SELECT test.admit('M6A', 'M6A', 'mended'), test.admit('M6B', 'M6A', 'mended');
 UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'mended';
 SELECT test.admit('M0B', 'M0A', 'mended');
 SELECT is(test.claim('M0B'), 'already_delivered', 'what is restored of it is not delivered once the list is mended');
@@ -297,6 +300,18 @@ SELECT is(
     'delivered, as a company tells of what was before');
 SELECT results_eq(
     $$SELECT test.places('M3A')$$, $$VALUES ('M3A black'), ('M3B restored')$$, 'it is owed under no other id either');
+SELECT test.hear(test.heard(id, product_id => 'mended', original_transaction_id => 'M6A', exclusion => 'refunded',
+    refunded_at => now())) FROM unnest(ARRAY['M6A', 'M6B']) AS id;
+SELECT is(
+    test.keep_owed_once(), '0 2', 'the night withdraws what restores something that is owed, or was delivered by then');
+SELECT results_eq(
+    $$SELECT test.places('M4A') UNION ALL SELECT test.places('M5A')$$,
+    $$VALUES ('M4A white'), ('M4B restored'), ('M5A black'), ('M5B restored')$$, 'and leaves what stands for both ids');
+SELECT is(
+    iap.delivery_status('com.example.a', 'M5B'), 'DELIVERED', 'what was delivered by then is so under its other id');
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');
+SELECT results_eq(
+    $$SELECT test.places('M6A')$$, $$VALUES ('M6A refunded'), ('M6B restored')$$, 'what was refunded counts once');
 SELECT test.hear(test.heard('M2A', 'server_api', product_id => 'mended', product_type => 'consumable'));
 SELECT test.hear(test.heard(
     'M2B', 'server_api', product_id => 'mended', product_type => 'consumable', original_transaction_id => 'M2A'));
@@ -571,7 +586,8 @@ SELECT (jsonb_populate_record(
     t, jsonb_build_object('transaction_id', 'many-' || number, 'original_transaction_id', 'many-' || number))).*
 FROM iap.transactions AS t CROSS JOIN generate_series(1, 2000) AS number
 WHERE t.transaction_id = 'k1';
-UPDATE iap.transactions SET product_type = 'consumable' WHERE transaction_id ~ '^many-.*[1-9]$';
+UPDATE iap.transactions SET product_type = 'consumable', product_id = 'gems.' || right(transaction_id, 2)
+WHERE transaction_id ~ '^many-.*[1-9]$';
 ANALYZE iap.transactions;
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_bitmapscan = off;
@@ -582,7 +598,13 @@ SELECT is(
     test.index_of(
         $$SELECT FROM iap.products JOIN iap.transactions AS white USING (bundle_id, product_id)
         WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL$$),
-    'transactions_white_restorable', 'and of what only the list knows');
+    'transactions_white_restorable', 'of what only the list knows');
+SELECT is(
+    test.index_of(
+        $$SELECT FROM iap.products JOIN iap.transactions AS white USING (bundle_id, product_id)
+        WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
+            AND white.source IN ('app_server', 'verify_receipt')$$),
+    'transactions_white_restorable', 'and of what the list called consumable');
 
 SELECT * FROM finish();
 ROLLBACK;

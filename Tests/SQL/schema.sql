@@ -1941,7 +1941,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT
                     transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id,
-                    product_type, place, reason
+                    iap.type_of(ROW(t.*)::iap.transactions) AS product_type, place, reason
                 FROM transactions AS t
                 WHERE t.transaction_id = recent.transaction_id AND t.bundle_id = recent.bundle_id
                     AND t.environment = recent.environment
@@ -7109,6 +7109,46 @@ $$;
 
 COMMENT ON FUNCTION iap.take_for_entitlement(t iap.transactions) IS 'iap.take_for_delivery, or locked where another session is about to deliver the same purchase, and does not end.';
 
+CREATE FUNCTION iap.take_mended() RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    delivered iap.transactions[];
+BEGIN
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO delivered
+    FROM products
+    JOIN transactions AS white USING (bundle_id, product_id)
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM transactions AS same
+        WHERE (
+                same.transaction_id = white.original_transaction_id
+                OR iap.is_of_original(
+                    same.transaction_id, same.original_transaction_id, white.original_transaction_id))
+            AND same.bundle_id = white.bundle_id AND same.environment = white.environment
+            -- By words that no index answers to, as in iap.withdraw_all_restored.
+            AND starts_with(same.place, 'black')
+            AND iap.is_same_purchase(ROW(white.*)::iap.transactions, ROW(same.*)::iap.transactions)
+        OFFSET 0
+    ) AS black
+    WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
+        AND white.source IN ('app_server', 'verify_receipt') AND NOT EXISTS (
+            SELECT FROM delivered_originals AS taken
+            WHERE taken.original_transaction_id = white.original_transaction_id
+                AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
+                AND taken.web_order_line_item_id = '');
+    IF delivered IS NOT NULL THEN
+        PERFORM iap.take_originals(delivered);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_mended() IS 'Has iap.delivered_originals say what was delivered while the list of products called it consumable, of which another id is white, where the list was mended since to say that it is bought once.';
+
 CREATE FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
@@ -7701,6 +7741,7 @@ DECLARE
     known record;
     rows  bigint := 0;
 BEGIN
+    PERFORM iap.take_mended();
     FOR known IN
         WITH restorable AS MATERIALIZED (
             SELECT
@@ -7716,6 +7757,15 @@ BEGIN
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
+            UNION ALL
+            -- So is what was listed as consumable, where the list was mended since: see iap.type_by.
+            SELECT
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
+                white.source, '', NULL
+            FROM products
+            JOIN transactions AS white USING (bundle_id, product_id)
+            WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
+                AND white.source IN ('app_server', 'verify_receipt')
             UNION ALL
             -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT
@@ -10554,7 +10604,7 @@ CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_ac
 
 CREATE INDEX transactions_white_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE ((place = 'white'::text) AND (web_order_line_item_id IS NOT NULL));
 
-CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND ((product_type = 'non_consumable'::text) OR (product_type IS NULL)));
+CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND ((product_type = 'non_consumable'::text) OR (product_type IS NULL) OR ((product_type = 'consumable'::text) AND (source = ANY (ARRAY['app_server'::iap.source, 'verify_receipt'::iap.source])))));
 
 CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices USING btree (found_at);
 
@@ -10983,6 +11033,8 @@ REVOKE ALL ON FUNCTION iap.take_corrected(changes iap.change[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.take_for_delivery(t iap.transactions, type text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_for_entitlement(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_mended() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) FROM PUBLIC;
 

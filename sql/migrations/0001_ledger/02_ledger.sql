@@ -108,7 +108,10 @@ CREATE INDEX transactions_by_original ON iap.transactions (original_transaction_
 CREATE INDEX transactions_white ON iap.transactions (bundle_id, purchased_at) WHERE place = 'white';
 -- What may be owed under another id, too, is looked for each night: see iap.withdraw_all_restored.
 CREATE INDEX transactions_white_restorable ON iap.transactions (product_type, bundle_id, product_id)
-    WHERE place = 'white' AND (product_type = 'non_consumable' OR product_type IS NULL);
+    WHERE place = 'white' AND (
+        product_type = 'non_consumable' OR product_type IS NULL
+        -- Or as the list says by now: see iap.type_by.
+        OR (product_type = 'consumable' AND source IN ('app_server', 'verify_receipt')));
 CREATE INDEX transactions_white_periods ON iap.transactions (original_transaction_id, web_order_line_item_id)
     WHERE place = 'white' AND web_order_line_item_id IS NOT NULL;
 -- By words that no other index answers to: see transactions_white_by_admission.

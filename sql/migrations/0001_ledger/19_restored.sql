@@ -70,6 +70,43 @@ COMMENT ON FUNCTION iap.admit_owed IS
     'Has a purchase be for whom its app''s server admitted it under another id, of those that are withdrawn for its '
     'sake; false where it is white no more, or another session has it.';
 
+CREATE FUNCTION iap.take_mended() RETURNS void
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    delivered iap.transactions[];
+BEGIN
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO delivered
+    FROM products
+    JOIN transactions AS white USING (bundle_id, product_id)
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM transactions AS same
+        WHERE (
+                same.transaction_id = white.original_transaction_id
+                OR iap.is_of_original(
+                    same.transaction_id, same.original_transaction_id, white.original_transaction_id))
+            AND same.bundle_id = white.bundle_id AND same.environment = white.environment
+            -- By words that no index answers to, as in iap.withdraw_all_restored.
+            AND starts_with(same.place, 'black')
+            AND iap.is_same_purchase(ROW(white.*)::iap.transactions, ROW(same.*)::iap.transactions)
+        OFFSET 0
+    ) AS black
+    WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
+        AND white.source IN ('app_server', 'verify_receipt') AND NOT EXISTS (
+            SELECT FROM delivered_originals AS taken
+            WHERE taken.original_transaction_id = white.original_transaction_id
+                AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
+                AND taken.web_order_line_item_id = '');
+    IF delivered IS NOT NULL THEN
+        PERFORM iap.take_originals(delivered);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.take_mended IS
+    'Has iap.delivered_originals say what was delivered while the list of products called it consumable, of which '
+    'another id is white, where the list was mended since to say that it is bought once.';
+
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamptz, most integer) RETURNS bigint
 -- By the primary keys, even where the plan was made when the tables were small.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -77,6 +114,7 @@ DECLARE
     known record;
     rows  bigint := 0;
 BEGIN
+    PERFORM iap.take_mended();
     FOR known IN
         WITH restorable AS MATERIALIZED (
             SELECT
@@ -92,6 +130,15 @@ BEGIN
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
+            UNION ALL
+            -- So is what was listed as consumable, where the list was mended since: see iap.type_by.
+            SELECT
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
+                white.source, '', NULL
+            FROM products
+            JOIN transactions AS white USING (bundle_id, product_id)
+            WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
+                AND white.source IN ('app_server', 'verify_receipt')
             UNION ALL
             -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT

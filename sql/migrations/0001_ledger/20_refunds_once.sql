@@ -36,7 +36,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT
                     transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id,
-                    product_type, place, reason
+                    iap.type_of(ROW(t.*)::iap.transactions) AS product_type, place, reason
                 FROM transactions AS t
                 WHERE t.transaction_id = recent.transaction_id AND t.bundle_id = recent.bundle_id
                     AND t.environment = recent.environment
