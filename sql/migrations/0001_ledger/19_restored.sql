@@ -77,8 +77,19 @@ DECLARE
     delivered iap.transactions[];
 BEGIN
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO delivered
-    FROM products
-    JOIN transactions AS white USING (bundle_id, product_id)
+    FROM (
+        -- As in iap.withdraw_all_restored, each by the index.
+        SELECT white.*
+        FROM products
+        JOIN transactions AS white USING (bundle_id, product_id)
+        WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
+        UNION ALL
+        SELECT white.*
+        FROM products
+        JOIN transactions AS white USING (bundle_id, product_id)
+        WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
+            AND white.source IN ('app_server', 'verify_receipt')
+    ) AS white
     CROSS JOIN LATERAL (
         SELECT *
         FROM transactions AS same
@@ -92,20 +103,19 @@ BEGIN
             AND iap.is_same_purchase(ROW(white.*)::iap.transactions, ROW(same.*)::iap.transactions)
         OFFSET 0
     ) AS black
-    WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
-        AND white.source IN ('app_server', 'verify_receipt') AND NOT EXISTS (
-            SELECT FROM delivered_originals AS taken
-            WHERE taken.original_transaction_id = white.original_transaction_id
-                AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
-                AND taken.web_order_line_item_id = '');
+    WHERE NOT EXISTS (
+        SELECT FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = white.original_transaction_id
+            AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
+            AND taken.web_order_line_item_id = '');
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);
     END IF;
 END
 $$;
 COMMENT ON FUNCTION iap.take_mended IS
-    'Has iap.delivered_originals say what was delivered while the list of products called it consumable, of which '
-    'another id is white, where the list was mended since to say that it is bought once.';
+    'Has iap.delivered_originals say what was delivered while the list of products called it something else than '
+    'bought once, where the list was mended since, and another id of it is white.';
 
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamptz, most integer) RETURNS bigint
 -- By the primary keys, even where the plan was made when the tables were small.
