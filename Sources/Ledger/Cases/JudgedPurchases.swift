@@ -31,7 +31,9 @@ extension LedgerSession {
             \(deliveries.map(\.mode?.rawValue)), \(deliveries.map(\.from))
         ) AS expected (bundle_id, environment, product_type, grace, mode, judged_from)
             ON expected.bundle_id = white.bundle_id AND expected.environment = white.environment
-            AND expected.product_type = coalesce(white.product_type, products.type, 'unknown')
+            -- As iap.connect notes it.
+            AND expected.product_type
+                = coalesce(iap.type_by(white.product_type, white.source, products.type), 'unknown')
         """
     }
 

@@ -56,7 +56,7 @@ extension LedgerSession {
         FROM (
             SELECT
                 white.transaction_id, white.bundle_id, white.environment, white.product_id,
-                coalesce(white.product_type, products.type) AS product_type,
+                iap.type_by(white.product_type, white.source, products.type) AS product_type,
                 products.product_id IS NOT NULL
                     OR NOT EXISTS (SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
                     AS is_product_known,
