@@ -365,6 +365,23 @@ import Testing
         }
     }
 
+    /// Nobody claims consumables there; the list of products called it one by mistake.
+    @Test func whatAMendedListSaysIsJudgedByIt() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let play = kept(play, [.nonConsumable: .claim])
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES (\(Play.bundleID), 'noads', 'consumable', 'No ads')
+                """)
+            let lost = play.buy("1000000000000904", "noads", hoursAgo: 200)
+            try await play.upload(play.receipt([lost]), for: lost)
+            #expect(try await play.night(1).findings.caseIDs == [])
+            try await play.administer("UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'noads'")
+            #expect(try await play.night(2).findings.caseIDs == [lost.id])
+        }
+    }
+
     /// Who first let all be claimed, and then says that it keeps entitlements, sees the old cases go.
     @Test func casesGoThatASettingMakesUnfounded() async throws {
         try await withPlay { play in

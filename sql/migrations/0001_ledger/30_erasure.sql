@@ -215,8 +215,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.unnamed_receipts_of IS
-    'The receipts in which an erased person''s purchases were seen, and none that may be another''s. Some bear no user: '
-    'what Apple told by itself, with the token of the account in it, or what was uploaded before a login.';
+    'The receipts in which an erased person''s purchases were seen, and none that may be another''s. Some bear no '
+    'user: what Apple told by itself, with the token of the account in it, or what was uploaded before a login.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
 LANGUAGE plpgsql SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
