@@ -78,6 +78,11 @@ DECLARE
 BEGIN
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO delivered
     FROM (
+        -- Entered after the list was mended, or told of by Apple since.
+        SELECT *
+        FROM transactions
+        WHERE place = 'white' AND product_type = 'non_consumable'
+        UNION ALL
         -- As in iap.withdraw_all_restored, each by the index.
         SELECT white.*
         FROM products
@@ -91,23 +96,29 @@ BEGIN
             AND white.source IN ('app_server', 'verify_receipt')
     ) AS white
     CROSS JOIN LATERAL (
+        -- In two, for most are their own original, and then only the second is looked up.
         SELECT *
-        FROM transactions AS same
-        WHERE (
-                same.transaction_id = white.original_transaction_id
-                OR iap.is_of_original(
-                    same.transaction_id, same.original_transaction_id, white.original_transaction_id))
-            AND same.bundle_id = white.bundle_id AND same.environment = white.environment
+        FROM transactions AS original
+        WHERE white.transaction_id <> white.original_transaction_id
+            AND original.transaction_id = white.original_transaction_id
+            AND original.bundle_id = white.bundle_id AND original.environment = white.environment
             -- By words that no index answers to, as in iap.withdraw_all_restored.
-            AND starts_with(same.place, 'black')
-            AND iap.is_same_purchase(ROW(white.*)::iap.transactions, ROW(same.*)::iap.transactions)
+            AND starts_with(original.place, 'black')
+        UNION ALL
+        SELECT *
+        FROM transactions AS restored
+        WHERE restored.original_transaction_id = white.original_transaction_id
+            AND restored.original_transaction_id <> restored.transaction_id
+            AND restored.bundle_id = white.bundle_id AND restored.environment = white.environment
+            AND starts_with(restored.place, 'black')
         OFFSET 0
     ) AS black
-    WHERE NOT EXISTS (
-        SELECT FROM delivered_originals AS taken
-        WHERE taken.original_transaction_id = white.original_transaction_id
-            AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
-            AND taken.web_order_line_item_id = '');
+    WHERE iap.is_same_purchase(ROW(white.*)::iap.transactions, ROW(black.*)::iap.transactions)
+        AND NOT EXISTS (
+            SELECT FROM delivered_originals AS taken
+            WHERE taken.original_transaction_id = white.original_transaction_id
+                AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
+                AND taken.web_order_line_item_id = '');
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);
     END IF;
