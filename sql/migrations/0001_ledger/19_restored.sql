@@ -84,16 +84,22 @@ BEGIN
         WHERE place = 'white' AND product_type = 'non_consumable'
         UNION ALL
         -- As in iap.withdraw_all_restored, each by the index.
-        SELECT white.*
+        SELECT listed.*
         FROM products
-        JOIN transactions AS white USING (bundle_id, product_id)
-        WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
-        UNION ALL
-        SELECT white.*
-        FROM products
-        JOIN transactions AS white USING (bundle_id, product_id)
-        WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
-            AND white.source IN ('app_server', 'verify_receipt')
+        CROSS JOIN LATERAL (
+            SELECT *
+            FROM transactions AS untold
+            WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
+                AND untold.place = 'white' AND untold.product_type IS NULL
+            UNION ALL
+            SELECT *
+            FROM transactions AS mended
+            WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
+                AND mended.place = 'white' AND mended.product_type = 'consumable'
+                AND mended.source IN ('app_server', 'verify_receipt')
+            OFFSET 0
+        ) AS listed
+        WHERE products.type = 'non_consumable'
     ) AS white
     CROSS JOIN LATERAL (
         -- In two, for most are their own original, and then only the second is looked up.
@@ -144,22 +150,26 @@ BEGIN
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
             UNION ALL
-            -- By what is listed: of other products no row of white is read.
+            -- By what is listed: of other products no row of white is read, however many there are.
             SELECT
-                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
-                white.source, '', NULL
+                white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
+                white.product_id, white.source, '', NULL
             FROM products
-            JOIN transactions AS white USING (bundle_id, product_id)
-            WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
-            UNION ALL
-            -- So is what was listed as consumable, where the list was mended since: see iap.type_by.
-            SELECT
-                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
-                white.source, '', NULL
-            FROM products
-            JOIN transactions AS white USING (bundle_id, product_id)
-            WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type = 'consumable'
-                AND white.source IN ('app_server', 'verify_receipt')
+            CROSS JOIN LATERAL (
+                SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
+                FROM transactions AS untold
+                WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
+                    AND untold.place = 'white' AND untold.product_type IS NULL
+                UNION ALL
+                -- So is what was listed as consumable, where the list was mended since: see iap.type_by.
+                SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
+                FROM transactions AS mended
+                WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
+                    AND mended.place = 'white' AND mended.product_type = 'consumable'
+                    AND mended.source IN ('app_server', 'verify_receipt')
+                OFFSET 0
+            ) AS white
+            WHERE products.type = 'non_consumable'
             UNION ALL
             -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT
