@@ -294,12 +294,17 @@ INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.exampl
 SELECT is(test.claim('M7A'), 'delivered', 'a purchase of a product that was not listed, and then wrongly');
 SELECT test.admit('M6A', 'M6A', 'mended'), test.admit('M6B', 'M6A', 'mended');
 SELECT test.admit('M8A', 'M8A', 'mended'), test.claim('M8A');
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES
+    ('com.example.a', 'lifetime', 'non_renewing', 'For life');
+SELECT test.admit('MAA', 'MAA', 'lifetime'), test.claim('MAA'), test.admit('MAB', 'MAA', 'lifetime');
+SELECT test.admit('MBA', 'MBA', 'lifetime'), test.claim('MBA'), test.admit('MBB', 'MBA', 'lifetime');
 SELECT test.admit('M9A', 'M9A', 'mended'), test.admit('M9B', 'M9A', 'mended'), test.claim('M9B');
-UPDATE iap.products SET type = 'non_consumable' WHERE product_id IN ('mended', 'found');
+UPDATE iap.products SET type = 'non_consumable' WHERE product_id IN ('mended', 'found', 'lifetime');
 SELECT test.admit('M8B', 'M8A', 'mended');
 SELECT test.hear(test.heard('M9A', 'server_api', product_id => 'mended', product_type => 'non_consumable'));
 SELECT test.admit('M0B', 'M0A', 'mended');
 SELECT is(test.claim('M0B'), 'already_delivered', 'what is restored of it is not delivered once the list is mended');
+SELECT is(test.claim('MAB'), 'already_delivered', 'nor where it was listed as a subscription that does not renew,');
 SELECT is(test.claim('M1B'), 'delivered', 'nor, of what is still owed then,');
 SELECT is(test.claim('M1A'), 'already_delivered', 'more than one id');
 SELECT is(
@@ -310,15 +315,15 @@ SELECT results_eq(
 SELECT test.hear(test.heard(id, product_id => 'mended', original_transaction_id => 'M6A', exclusion => 'refunded',
     refunded_at => now())) FROM unnest(ARRAY['M6A', 'M6B']) AS id;
 SELECT is(
-    test.keep_owed_once(), '0 5', 'the night withdraws what restores something that is owed, or was delivered by then');
+    test.keep_owed_once(), '0 6', 'the night withdraws what restores something that is owed, or was delivered by then');
 SELECT results_eq(
     $$SELECT test.places(id) FROM unnest(ARRAY['M4A', 'M5A', 'M7A']) AS id$$,
     $$VALUES ('M4A white'), ('M4B restored'), ('M5A black'), ('M5B restored'), ('M7A black'), ('M7B restored')$$,
     'and leaves what stands for both ids');
 SELECT results_eq(
-    $$SELECT test.places(id) FROM unnest(ARRAY['M8A', 'M9A']) AS id$$,
-    $$VALUES ('M8A black'), ('M8B restored'), ('M9A restored'), ('M9B black')$$,
-    'also of what came, or was told to be bought once, after the list was mended');
+    $$SELECT test.places(id) FROM unnest(ARRAY['M8A', 'M9A', 'MBA']) AS id$$,
+    $$VALUES ('M8A black'), ('M8B restored'), ('M9A restored'), ('M9B black'), ('MBA black'), ('MBB restored')$$,
+    'also of what came, or was told to be bought once, after the list was mended, or was listed as not renewing');
 SELECT is(
     iap.delivery_status('com.example.a', 'M5B'), 'DELIVERED', 'what was delivered by then is so under its other id');
 SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');

@@ -7138,7 +7138,7 @@ BEGIN
             SELECT *
             FROM transactions AS mended
             WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
-                AND mended.place = 'white' AND mended.product_type = 'consumable'
+                AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
                 AND mended.source IN ('app_server', 'verify_receipt')
             OFFSET 0
         ) AS listed
@@ -7541,12 +7541,14 @@ CREATE FUNCTION iap.type_by(product_type text, source iap.source, listed text) R
     AS $_$
     -- Neither source tells a type: what the row holds is what the list said then.
     SELECT CASE
-        WHEN $1 = 'consumable' AND $2 IN ('app_server', 'verify_receipt') AND $3 = 'non_consumable' THEN $3
+        WHEN $1 IN ('consumable', 'non_renewing') AND $2 IN ('app_server', 'verify_receipt')
+            AND $3 = 'non_consumable'
+        THEN $3
         ELSE coalesce($1, $3)
     END
 $_$;
 
-COMMENT ON FUNCTION iap.type_by(product_type text, source iap.source, listed text) IS 'The type of a purchase''s product, by what its row holds and what the list of products says today: bought once where the list was mended to say so, since of what is consumed no two ids are one purchase.';
+COMMENT ON FUNCTION iap.type_by(product_type text, source iap.source, listed text) IS 'The type of a purchase''s product, by what its row holds and what the list of products says today: bought once where the list was mended to say so, since of what is consumed, or does not renew, no two ids are one purchase.';
 
 CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -7554,7 +7556,7 @@ CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
 DECLARE
     listed text;
 BEGIN
-    IF t.product_type <> 'consumable' THEN
+    IF t.product_type NOT IN ('consumable', 'non_renewing') THEN
         RETURN t.product_type;
     END IF;
     -- By itself: with a query among its arguments iap.type_by is a call of its own, of 30 µs.
@@ -7788,11 +7790,11 @@ BEGIN
                 WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
                     AND untold.place = 'white' AND untold.product_type IS NULL
                 UNION ALL
-                -- So is what was listed as consumable, where the list was mended since: see iap.type_by.
+                -- So is what was listed as something else, where the list was mended since: see iap.type_by.
                 SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
                 FROM transactions AS mended
                 WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
-                    AND mended.place = 'white' AND mended.product_type = 'consumable'
+                    AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
                     AND mended.source IN ('app_server', 'verify_receipt')
                 OFFSET 0
             ) AS white
@@ -10635,7 +10637,7 @@ CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_ac
 
 CREATE INDEX transactions_white_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE ((place = 'white'::text) AND (web_order_line_item_id IS NOT NULL));
 
-CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND ((product_type = 'non_consumable'::text) OR (product_type IS NULL) OR ((product_type = 'consumable'::text) AND (source = ANY (ARRAY['app_server'::iap.source, 'verify_receipt'::iap.source])))));
+CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND ((product_type = 'non_consumable'::text) OR (product_type IS NULL) OR ((product_type = ANY (ARRAY['consumable'::text, 'non_renewing'::text])) AND (source = ANY (ARRAY['app_server'::iap.source, 'verify_receipt'::iap.source])))));
 
 CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices USING btree (found_at);
 

@@ -77,12 +77,12 @@ extension LedgerSession {
         FROM (
             SELECT DISTINCT original_transaction_id, bundle_id, environment, '' AS web_order_line_item_id
             FROM transactions
-            WHERE place = 'white' AND (product_type IN ('non_consumable', 'consumable') OR product_type IS NULL)
+            WHERE place = 'white' AND product_type IS DISTINCT FROM 'auto_renewable'
             UNION
             -- Delivered as what another named as its original.
             SELECT transaction_id, bundle_id, environment, ''
             FROM transactions
-            WHERE place = 'white' AND (product_type IN ('non_consumable', 'consumable') OR product_type IS NULL)
+            WHERE place = 'white' AND product_type IS DISTINCT FROM 'auto_renewable'
                 AND transaction_id <> original_transaction_id
             UNION
             SELECT original_transaction_id, bundle_id, environment, web_order_line_item_id

@@ -111,7 +111,7 @@ CREATE INDEX transactions_white_restorable ON iap.transactions (product_type, bu
     WHERE place = 'white' AND (
         product_type = 'non_consumable' OR product_type IS NULL
         -- Or as the list says by now: see iap.type_by.
-        OR (product_type = 'consumable' AND source IN ('app_server', 'verify_receipt')));
+        OR (product_type IN ('consumable', 'non_renewing') AND source IN ('app_server', 'verify_receipt')));
 CREATE INDEX transactions_white_periods ON iap.transactions (original_transaction_id, web_order_line_item_id)
     WHERE place = 'white' AND web_order_line_item_id IS NOT NULL;
 -- By words that no other index answers to: see transactions_white_by_admission.

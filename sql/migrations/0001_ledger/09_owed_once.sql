@@ -14,20 +14,22 @@ CREATE FUNCTION iap.type_by(product_type text, source iap.source, listed text) R
 LANGUAGE sql IMMUTABLE AS $$
     -- Neither source tells a type: what the row holds is what the list said then.
     SELECT CASE
-        WHEN $1 = 'consumable' AND $2 IN ('app_server', 'verify_receipt') AND $3 = 'non_consumable' THEN $3
+        WHEN $1 IN ('consumable', 'non_renewing') AND $2 IN ('app_server', 'verify_receipt')
+            AND $3 = 'non_consumable'
+        THEN $3
         ELSE coalesce($1, $3)
     END
 $$;
 COMMENT ON FUNCTION iap.type_by IS
     'The type of a purchase''s product, by what its row holds and what the list of products says today: bought once '
-    'where the list was mended to say so, since of what is consumed no two ids are one purchase.';
+    'where the list was mended to say so, since of what is consumed, or does not renew, no two ids are one purchase.';
 
 CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     listed text;
 BEGIN
-    IF t.product_type <> 'consumable' THEN
+    IF t.product_type NOT IN ('consumable', 'non_renewing') THEN
         RETURN t.product_type;
     END IF;
     -- By itself: with a query among its arguments iap.type_by is a call of its own, of 30 µs.

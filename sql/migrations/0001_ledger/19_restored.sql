@@ -95,7 +95,7 @@ BEGIN
             SELECT *
             FROM transactions AS mended
             WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
-                AND mended.place = 'white' AND mended.product_type = 'consumable'
+                AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
                 AND mended.source IN ('app_server', 'verify_receipt')
             OFFSET 0
         ) AS listed
@@ -161,11 +161,11 @@ BEGIN
                 WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
                     AND untold.place = 'white' AND untold.product_type IS NULL
                 UNION ALL
-                -- So is what was listed as consumable, where the list was mended since: see iap.type_by.
+                -- So is what was listed as something else, where the list was mended since: see iap.type_by.
                 SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
                 FROM transactions AS mended
                 WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
-                    AND mended.place = 'white' AND mended.product_type = 'consumable'
+                    AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
                     AND mended.source IN ('app_server', 'verify_receipt')
                 OFFSET 0
             ) AS white
