@@ -7125,55 +7125,67 @@ CREATE FUNCTION iap.take_mended() RETURNS void
 DECLARE
     delivered iap.transactions[];
 BEGIN
-    SELECT array_agg(ROW(black.*)::iap.transactions) INTO delivered
-    FROM (
-        -- Entered after the list was mended, or told of by Apple since.
-        SELECT *
-        FROM transactions
-        WHERE place = 'white' AND product_type = 'non_consumable'
-        UNION ALL
-        -- As in iap.withdraw_all_restored, each by the index.
-        SELECT listed.*
-        FROM products
-        CROSS JOIN LATERAL (
+    WITH found AS MATERIALIZED (
+        SELECT DISTINCT black.transaction_id, black.bundle_id, black.environment
+        FROM (
+            -- Entered after the list was mended, or told of by Apple since.
             SELECT *
-            FROM transactions AS untold
-            WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
-                AND untold.place = 'white' AND untold.product_type IS NULL
+            FROM transactions
+            WHERE place = 'white' AND product_type = 'non_consumable'
+            UNION ALL
+            -- As in iap.withdraw_all_restored, each by the index.
+            SELECT listed.*
+            FROM products
+            CROSS JOIN LATERAL (
+                SELECT *
+                FROM transactions AS untold
+                WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
+                    AND untold.place = 'white' AND untold.product_type IS NULL
+                UNION ALL
+                SELECT *
+                FROM transactions AS mended
+                WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
+                    AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
+                    AND mended.source IN ('app_server', 'verify_receipt')
+                OFFSET 0
+            ) AS listed
+            WHERE products.type = 'non_consumable'
+        ) AS white
+        CROSS JOIN LATERAL (
+            -- In two, for most are their own original, and then only the second is looked up.
+            SELECT *
+            FROM transactions AS original
+            WHERE white.transaction_id <> white.original_transaction_id
+                AND original.transaction_id = white.original_transaction_id
+                AND original.bundle_id = white.bundle_id AND original.environment = white.environment
+                -- By words that no index answers to, as in iap.withdraw_all_restored.
+                AND starts_with(original.place, 'black')
             UNION ALL
             SELECT *
-            FROM transactions AS mended
-            WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
-                AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
-                AND mended.source IN ('app_server', 'verify_receipt')
+            FROM transactions AS restored
+            WHERE restored.original_transaction_id = white.original_transaction_id
+                AND restored.original_transaction_id <> restored.transaction_id
+                AND restored.bundle_id = white.bundle_id AND restored.environment = white.environment
+                AND starts_with(restored.place, 'black')
             OFFSET 0
-        ) AS listed
-        WHERE products.type = 'non_consumable'
-    ) AS white
+        ) AS black
+        WHERE iap.is_same_purchase(ROW(white.*)::iap.transactions, ROW(black.*)::iap.transactions)
+            AND NOT EXISTS (
+                SELECT FROM delivered_originals AS taken
+                WHERE taken.original_transaction_id = white.original_transaction_id
+                    AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
+                    AND taken.web_order_line_item_id = '')
+    )
+    SELECT array_agg(ROW(held.*)::iap.transactions) INTO delivered
+    FROM found
     CROSS JOIN LATERAL (
-        -- In two, for most are their own original, and then only the second is looked up.
+        -- Who takes that back just now would find nothing to release.
         SELECT *
-        FROM transactions AS original
-        WHERE white.transaction_id <> white.original_transaction_id
-            AND original.transaction_id = white.original_transaction_id
-            AND original.bundle_id = white.bundle_id AND original.environment = white.environment
-            -- By words that no index answers to, as in iap.withdraw_all_restored.
-            AND starts_with(original.place, 'black')
-        UNION ALL
-        SELECT *
-        FROM transactions AS restored
-        WHERE restored.original_transaction_id = white.original_transaction_id
-            AND restored.original_transaction_id <> restored.transaction_id
-            AND restored.bundle_id = white.bundle_id AND restored.environment = white.environment
-            AND starts_with(restored.place, 'black')
-        OFFSET 0
-    ) AS black
-    WHERE iap.is_same_purchase(ROW(white.*)::iap.transactions, ROW(black.*)::iap.transactions)
-        AND NOT EXISTS (
-            SELECT FROM delivered_originals AS taken
-            WHERE taken.original_transaction_id = white.original_transaction_id
-                AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
-                AND taken.web_order_line_item_id = '');
+        FROM transactions AS black
+        WHERE black.transaction_id = found.transaction_id AND black.bundle_id = found.bundle_id
+            AND black.environment = found.environment AND black.place = 'black'
+        FOR SHARE SKIP LOCKED
+    ) AS held;
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);
     END IF;

@@ -327,6 +327,18 @@ SELECT ok(test.waits('other desk', test.adopting('y1')), 'and so does who adopts
 SELECT test.says('owner', 'ROLLBACK');
 SELECT is(test.ends('desk'), 'reopened', 'the one takes it back');
 SELECT is(test.ends('other desk'), 'already_white', 'and the other finds that');
+-- What the night notes of a mended list is what stays delivered.
+SELECT test.open('night', 'iap_job'), test.says('night', 'SET search_path = iap, pg_temp'),
+    test.says('owner', $$INSERT INTO iap.products (bundle_id, product_id, type, name)
+        VALUES ('com.example.a', 'mended', 'consumable', 'Mended')$$);
+SELECT test.says('server', test.admitting(id, 'lm1', 'mended')) FROM unnest(ARRAY['lm1', 'lm2']) AS id;
+SELECT is(test.says('desk', test.resolving('lm1', 'delivered')), 'delivered', 'delivered while the list was wrong');
+SELECT test.says('owner', $$UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'mended'$$),
+    test.says('desk', 'BEGIN'), test.says('desk', $$SELECT iap.reopen('lm1', 'sue', 'x')$$),
+    test.says('night', 'SELECT iap.withdraw_all_restored(7, now(), 10)::text'), test.says('desk', 'COMMIT');
+SELECT is(
+    test.says('owner', $$SELECT count(*)::text FROM iap.delivered_originals WHERE transaction_id = 'lm1'$$), '0',
+    'what the desk takes back meanwhile takes no original');
 SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
 SELECT is(
     test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',
