@@ -12,8 +12,6 @@ public struct DecisionSheet: Sendable {
 
     public let lines: [Line]
 
-    /// The largest file that is read, in bytes: a report of some hundred thousand cases.
-    static let largestFile = 64 << 20
     private static let longestRecord = 1 << 20
 
     /// Reads a file: .xlsx, or CSV as spreadsheets save it.
@@ -23,50 +21,30 @@ public struct DecisionSheet: Sendable {
     public static func read(
         _ file: String, _ vocabulary: DecisionVocabulary, isStopped: @escaping @Sendable () -> Bool
     ) async throws -> DecisionSheet {
-        switch try kind(of: file) {
-        case .csv: return try read(csv: file, named: file, vocabulary, isStopped)
+        try await read(DecisionFile(file), vocabulary, isStopped: isStopped)
+    }
+
+    /// Reads a file that was opened already.
+    package static func read(
+        _ file: DecisionFile, _ vocabulary: DecisionVocabulary, isStopped: @escaping @Sendable () -> Bool
+    ) async throws -> DecisionSheet {
+        switch try file.kind() {
+        case .csv:
+            return try read(named: file.path, vocabulary) {
+                try FileSource(file.handle, named: file.path, isStopped: isStopped)
+            }
         case .spreadsheet:
             let converted = try await SpreadsheetConversion(file: file).run(isStopped)
             defer { unlink(converted) }
-            return try read(csv: converted, named: file, vocabulary, isStopped)
+            return try read(named: file.path, vocabulary) { try FileSource(converted, isStopped: isStopped) }
         }
-    }
-
-    private enum Kind {
-        case csv, spreadsheet
-    }
-
-    /// Goes by its first bytes, as people change names.
-    private static func kind(of file: String) throws(DecisionFileError) -> Kind {
-        var status = stat()
-        guard stat(file, &status) == 0 else { throw .unreadable(file: file, why: String(cString: strerror(errno))) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(file: file, why: "it is no regular file") }
-        guard status.st_size <= largestFile else {
-            let sizes = (of: status.st_size >> 20, most: largestFile >> 20)
-            throw .unreadable(file: file, why: "it has \(sizes.of) MiB, and at most \(sizes.most) are read")
-        }
-        guard let handle = FileHandle(forReadingAtPath: file) else {
-            throw .unreadable(file: file, why: String(cString: strerror(errno)))
-        }
-        let head = [UInt8]((try? handle.read(upToCount: 4)) ?? Data())
-        if head.starts(with: [0x50, 0x4B, 0x03, 0x04]) { return .spreadsheet }
-        if head.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
-            let why = "it is an old .xls file, or has a password; save it as .xlsx or as CSV UTF-8"
-            throw .unreadable(file: file, why: why)
-        }
-        if head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0xFE, 0xFF]) {
-            throw .unreadable(file: file, why: "it is UTF-16; save it as CSV UTF-8")
-        }
-        return .csv
     }
 
     private static func read(
-        csv path: String, named file: String, _ vocabulary: DecisionVocabulary,
-        _ isStopped: @escaping @Sendable () -> Bool
+        named file: String, _ vocabulary: DecisionVocabulary, opening source: () throws -> FileSource
     ) throws -> DecisionSheet {
         do {
-            let source = try FileSource(path, isStopped: isStopped)
-            return try read(source, named: file, vocabulary)
+            return try read(source(), named: file, vocabulary)
         } catch let error as ImportError {
             throw DecisionFileError.unreadable(file: file, why: error.description)
         }

@@ -14,24 +14,24 @@ package struct SpreadsheetConversion {
     private static let timeLimit = 60
     private static let longestCell = 1 << 20
 
-    let file: String
+    let file: DecisionFile
 
     /// Returns where the CSV is; the caller removes it.
     ///
     /// - Throws: `DecisionFileError`; `CancellationError` if it was stopped.
     func run(_ isStopped: () -> Bool) async throws -> String {
         guard let converter = Self.found("xlsx2csv"), let python = Self.found("python3") else {
-            throw DecisionFileError.converterMissing(file: file)
+            throw DecisionFileError.converterMissing(file: file.path)
         }
-        let errors = try TemporaryFile(forReading: file)
+        let errors = try TemporaryFile(forReading: file.path)
         defer { errors.remove() }
-        let output = try TemporaryFile(forReading: file)
+        let output = try TemporaryFile(forReading: file.path)
         do {
             let process = Process()
             process.executableURL = URL(filePath: python)
-            process.arguments = ["-I", "-B", "-X", "utf8", "-c", Self.program, converter, file]
+            process.arguments = ["-I", "-B", "-X", "utf8", "-c", Self.program, converter, "/dev/stdin"]
             process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
-            process.standardInput = FileHandle.nullDevice
+            process.standardInput = file.handle
             process.standardOutput = output.handle
             process.standardError = errors.handle
             try process.run()
@@ -48,7 +48,7 @@ package struct SpreadsheetConversion {
         }
     }
 
-    private func unreadable(_ why: String) -> DecisionFileError { .unreadable(file: file, why: why) }
+    private func unreadable(_ why: String) -> DecisionFileError { .unreadable(file: file.path, why: why) }
 
     /// Returns whether it ended in time; otherwise it is killed, with the processes that it started.
     private static func ends(_ process: Process, _ isStopped: () -> Bool) async throws(CancellationError) -> Bool {

@@ -22,14 +22,30 @@ package final class FileSource: ByteSource {
     ///   - followsLinks: whether it may be a link to a file elsewhere.
     ///   - isStopped: whether the import was asked to stop.
     /// - Throws: `ImportError.unreadable`.
-    package init(
+    package convenience init(
         _ name: String, followsLinks: Bool = true, isStopped: @escaping @Sendable () -> Bool
+    ) throws(ImportError) {
+        // Non-blocking: opening a pipe that nobody writes into would keep a signal waiting.
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
+        try self.init(
+            owning: name == "-" ? dup(STDIN_FILENO) : open(name, flags), named: name, isStopped: isStopped)
+    }
+
+    /// Reads on from where an opened file stands, whatever has its name now.
+    ///
+    /// - Throws: `ImportError.unreadable`.
+    convenience init(
+        _ file: FileHandle, named name: String, isStopped: @escaping @Sendable () -> Bool
+    ) throws(ImportError) {
+        try self.init(owning: dup(file.fileDescriptor), named: name, isStopped: isStopped)
+    }
+
+    private init(
+        owning descriptor: Int32, named name: String, isStopped: @escaping @Sendable () -> Bool
     ) throws(ImportError) {
         self.name = name
         self.isStopped = isStopped
-        // Non-blocking: opening a pipe that nobody writes into would keep a signal waiting.
-        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
-        descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, flags)
+        self.descriptor = descriptor
         guard descriptor >= 0 else { throw Self.unreadable(name) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(name) }

@@ -52,14 +52,18 @@ package struct DecisionFolderTaking {
     private func take(_ name: String, _ session: LedgerSession) async {
         let path = "\(folder.path)/\(name)"
         do {
-            guard let before = FileStanding(path) else {
+            guard FileStanding(path) != nil else {
                 return warn("it is no file, or a link to one, and stays", of: name)
             }
+            // Whoever may write to the folder may put another's file under the name from here on.
+            let file = try DecisionFile(path, followsLinks: false)
             // A file whose time lies ahead was copied from a machine whose clock is ahead; it was not written just now.
-            guard abs(before.age) > Self.quiet, !Self.isOpen(name, in: folder.path) else {
+            guard let before = FileStanding(descriptor: file.descriptor), abs(before.age) > Self.quiet,
+                !Self.isOpen(name, in: folder.path)
+            else {
                 return warn("it is still being written; the next night takes it", of: name)
             }
-            let sheet = try await DecisionSheet.read(path, folder.form.vocabulary) { stop.isRequested }
+            let sheet = try await DecisionSheet.read(file, folder.form.vocabulary) { stop.isRequested }
             let place = donePlace(of: name)
             let results = try DecisionResults("\(place).result.csv", of: [path], folder.form, isForGroup: true)
             let tally = try await DecisionTaking(session, stop: stop).take(
@@ -128,12 +132,22 @@ private struct FileStanding: Equatable {
 
     init?(_ path: String) {
         var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard lstat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init?(_ status: stat) {
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         size = Int64(status.st_size)
         modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
         number = UInt64(status.st_ino)
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        owner = attributes?[.ownerAccountName] as? String ?? "user \(status.st_uid)"
+        owner = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "user \(status.st_uid)"
     }
 
     /// Seconds since it was last written.

@@ -113,4 +113,23 @@ import Testing
         #expect(
             error?.description == "list.csv has the column “decision” more than once; keep the report's own")
     }
+
+    /// Whose file it is was looked at before.
+    @Test func whatTakesTheNameOfAnOpenedFileIsNotRead() async throws {
+        try await withFolder { folder in
+            let (file, others) = (folder.appending(path: "list.csv"), folder.appending(path: "others.csv"))
+            let path = file.path(percentEncoded: false)
+            try Data("case,decision\n\(mark),delivered\n".utf8).write(to: file)
+            try Data("case,decision\n\(mark),dismissed\n".utf8).write(to: others)
+            let opened = try DecisionFile(path, followsLinks: false)
+            #expect(rename(others.path(percentEncoded: false), path) == 0)
+            let lines = try await DecisionSheet.read(opened, DecisionFiles.vocabulary) { false }.lines.map(\.text)
+            #expect(lines == ["2 1000000001 delivered"])
+
+            try FileManager.default.createSymbolicLink(at: others, withDestinationURL: file)
+            #expect(throws: DecisionFileError.self) {
+                try DecisionFile(others.path(percentEncoded: false), followsLinks: false)
+            }
+        }
+    }
 }

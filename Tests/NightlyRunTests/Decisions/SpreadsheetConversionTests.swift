@@ -71,6 +71,21 @@ struct SpreadsheetConversionTests {
         }
     }
 
+    /// Whose file it is was looked at before.
+    @Test func whatTakesTheNameOfAnOpenedFileIsNotRead() async throws {
+        try await withFolder { folder in
+            let header = Self.row(1, "case", "decision", "note")
+            _ = try await read(header + Self.row(2, DecisionFiles.mark(), "delivered", "anna's"), in: folder)
+            let path = folder.appending(path: "list.xlsx").path(percentEncoded: false)
+            let opened = try DecisionFile(path, followsLinks: false)
+            #expect(unlink(path) == 0)
+            let later = try await read(header + Self.row(2, DecisionFiles.mark(), "dismissed", "bob's"), in: folder)
+            #expect(later == ["2 1000000001 dismissed bob's"])
+            let lines = try await DecisionSheet.read(opened, DecisionFiles.vocabulary) { false }.lines.map(\.text)
+            #expect(lines == ["2 1000000001 delivered anna's"])
+        }
+    }
+
     @Test func whatIsMadeToExhaustEndsInARefusal() async throws {
         try await withFolder { folder in
             let error = await #expect(throws: DecisionFileError.self) { try await read("bomb", in: folder) }
