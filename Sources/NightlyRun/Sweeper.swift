@@ -37,7 +37,8 @@ struct Sweeper {
         return swept
     }
 
-    /// Waits as long as the other run does something, but not for one whose program hangs.
+    /// Waits as long as the other run does something, but not for one whose program hangs, nor for another login's
+    /// session.
     ///
     /// - Returns: whether the lock is ours.
     private func takeTurn() async throws(LedgerError) -> Bool {
@@ -45,10 +46,11 @@ struct Sweeper {
         while try await !session.tryLock(.sweep) {
             if !isWaiting { context.log(.info, Self.waits) }
             isWaiting = true
-            let isIdle = try await session.isHeldByIdle(.sweep, for: context.settings.patience)
+            let isIdle = try await session.isHeldIdly(.sweep, for: context.settings.patience)
             // A task that is cancelled does not sleep.
             guard !isIdle, !context.stop.isRequested, (try? await Task.sleep(for: .milliseconds(200))) != nil else {
-                context.log(.warning, Self.waitsNoMore)
+                let holders = try await session.holders(of: .sweep).map { ", held by \($0)" }
+                context.log(.warning, Self.waitsNoMore + holders.joined())
                 return false
             }
         }

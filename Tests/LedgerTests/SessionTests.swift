@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    /// Whoever may connect sees the space of a night's locks in pg_locks while it lasts.
+    @Test func whatAnotherLoginHoldsIsNotWaitedForHoweverBusyItIs() async throws {
+        try await withLedger { ledger in
+            let (one, other) = (try await ledger.session(), try await ledger.session())
+            let stranger = try await ledger.database.connect(as: "iap_finance")
+            defer { for session in [one, other] { session.close() } }
+            #expect(try await one.tryLock(.sweep))
+            #expect(try await !other.isHeldIdly(.sweep, for: 60))
+            try await one.unlock(.sweep)
+            let space: Int32 = try await ledger.value("(SELECT space FROM iap.lock_space)")
+            let sweep = LedgerLock.sweep.number
+            _ = try await stranger.query("SELECT pg_advisory_lock(\(space), \(sweep))")
+            #expect(try await other.isHeldIdly(.sweep, for: 60))
+            stranger.close()
+        }
+    }
+
     @Test func erasingAsksForTheVeryLockThatANightHolds() async throws {
         try await withLedger { ledger in
             let asked: Int32 = try await ledger.value("iap.night_lock()")

@@ -86,14 +86,16 @@ extension LedgerSession {
         }
     }
 
-    /// Whether the lock is held by another session that has done nothing for so many seconds: its program hangs.
-    public func isHeldByIdle(_ lock: LedgerLock, for seconds: TimeInterval) async throws(LedgerError) -> Bool {
+    /// Whether the lock is held by another session that does none of the job's work: it has done nothing for so many
+    /// seconds, for its program hangs, or it is another login's, which could keep the lock and look busy for ever.
+    public func isHeldIdly(_ lock: LedgerLock, for seconds: TimeInterval) async throws(LedgerError) -> Bool {
         try await translating {
             let (space, number) = (try await lockSpace(), lock.number)
             return try await connection.only(
                 """
                 SELECT coalesce(bool_or(
-                    state <> 'active' AND state_change < clock_timestamp() - \(seconds) * interval '1 second'
+                    usename <> current_user
+                    OR state <> 'active' AND state_change < clock_timestamp() - \(seconds) * interval '1 second'
                 ), false) AS is_idle
                 FROM pg_locks
                 JOIN pg_stat_activity USING (pid)
