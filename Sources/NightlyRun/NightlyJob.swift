@@ -183,13 +183,21 @@ public struct NightlyJob: Sendable {
 
     /// A run that has just ended holds the lock until its server process is gone, a moment later.
     private func takeNight(_ session: LedgerSession) async throws {
+        let night = LedgerLock.night(isShared: settings.workers == .shared)
         var backoff = DatabaseBackoff(within: 2, pause: 0.05...0.2)
         while true {
-            if try await session.tryLock(.night(isShared: settings.workers == .shared)) { return }
+            if try await session.tryLock(night) { return }
             guard await backoff.mayTryAgain() else {
-                throw JobError.anotherRun(
-                    "Another run holds the night's lock. Wait for it, or set “workers = shared” in [run] for both.")
+                throw JobError.anotherRun(Self.refusal(by: try await session.holders(of: night)))
             }
         }
+    }
+
+    /// Who may connect can find the lock in `pg_locks`, and keep it: it takes the name of the session to end that.
+    private static func refusal(by holders: [LockHolder]) -> String {
+        "Another run holds the night's lock" + (holders.isEmpty ? "" : ": ")
+            + holders.prefix(5).map(\.description).joined(separator: ", ")
+            + ". Wait for it, or set “workers = shared” in [run] for both."
+            + (holders.allSatisfy(\.isJob) ? "" : " If that session is no run, end it.")
     }
 }

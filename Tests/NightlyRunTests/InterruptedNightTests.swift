@@ -3,6 +3,7 @@ import Foundation
 import Ledger
 import Job
 import NightlyRun
+import PostgreSQL
 import Reconciliation
 import Synchronization
 import TestSupport
@@ -72,6 +73,25 @@ import Verification
             #expect(after == before)
             let runs = try await stage.rows(of: "iap.runs")
             #expect(runs == [])
+        }
+    }
+
+    /// Whoever may connect sees the space of a night's locks in pg_locks while it lasts.
+    @Test func aLockThatAnotherLoginKeepsIsToldWithWhose() async throws {
+        try await withPlay { play in
+            let other = try await play.database.connect()
+            let space = try #require(
+                try await other.query("SELECT space FROM iap.lock_space").first?.decode("space", as: Int32.self))
+            let stranger = try await play.database.connect(as: "iap_finance")
+            _ = try await stranger.query("SELECT pg_advisory_lock(\(space), 1000)")
+            await #expect {
+                _ = try await play.night(1)
+            } throws: { error in
+                guard case .anotherRun(let text) = error as? JobError else { return false }
+                return text.contains("iap_finance since") && text.hasSuffix("If that session is no run, end it.")
+            }
+            stranger.close()
+            other.close()
         }
     }
 
