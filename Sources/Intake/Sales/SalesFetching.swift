@@ -35,13 +35,22 @@ package struct SalesFetching {
         let days = try await session.missingSalesDays(
             of: access.vendorNumber, apps: SalesReading.bySKU(settings.apps), now: present)
         guard !days.isEmpty else { return 0 }
-        let reading = try await SalesReading(session, apps: settings.apps)
+        let reading = try await SalesReading(session, apps: settings.apps, patience: settings.patience)
         var fetched = 0
         var troubles = 0
         for day in days where !stop.isRequested && troubles < Self.mostTroubles {
             // The run was asked to stop, and nothing was learnt of the day.
             guard let outcome = await outcome(of: day) else { break }
-            let fetch = try await fetch(outcome, of: day, reading)
+            let fetch: SalesFetch
+            var isHeldUp = false
+            do {
+                fetch = try await self.fetch(outcome, of: day, reading)
+            } catch .conflict(let why) {
+                // Whoever keeps the lock of sales reports holds up these, but not the night.
+                let holders = try await session.holders(of: .sales).map { ", held by \($0)" }
+                fetch = .problem("another session's lock stays in the way: \(why)\(holders.joined())")
+                isHeldUp = true
+            }
             try await session.note(fetch, of: access.vendorNumber, on: day, at: present)
             checkpoint(.salesFetched)
             if let problem = fetch.problem {
@@ -50,6 +59,7 @@ package struct SalesFetching {
             if fetch.isFetched { fetched += 1 }
             troubles = outcome.isTrouble ? troubles + 1 : 0
             if case .needsConfiguration = outcome { break }
+            if isHeldUp { break }
         }
         return fetched
     }

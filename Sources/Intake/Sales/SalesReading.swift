@@ -1,3 +1,4 @@
+package import Foundation
 package import Importing
 import Job
 package import Ledger
@@ -7,21 +8,25 @@ package import Verification
 /// Reads sales reports into the ledger, each as a whole: for the command `sales`, and for the night, which fetched them
 /// from Apple.
 package struct SalesReading {
-    /// Seconds for which another reader of a report is waited for: as long as a large one takes.
-    private static let patience = 60.0
     /// The most bytes of a report that was fetched, decompressed: half a million lines. An answer of a few megabytes
     /// may hold a thousand times as much, and the night waits for it.
     private static let mostFetched = 128 << 20
 
     private let session: LedgerSession
     private let apps: [String: BundleID]
+    private let patience: TimeInterval
 
     /// Makes the session ready.
-    package init(_ session: LedgerSession, apps: [AppSettings]) async throws(LedgerError) {
+    ///
+    /// - Parameter patience: seconds for which another reader of a report is waited for: as long as a large one takes.
+    package init(
+        _ session: LedgerSession, apps: [AppSettings], patience: TimeInterval = 60
+    ) async throws(LedgerError) {
         self.apps = Self.bySKU(apps)
         self.session = session
+        self.patience = patience
         // Many sessions that make their tables at once wait for each other in PostgreSQL's catalogue.
-        try await retryingConflicts(for: Self.patience) { () async throws(LedgerError) in
+        try await retryingConflicts(for: patience) { () async throws(LedgerError) in
             try await session.prepareSales()
         }
     }
@@ -48,7 +53,7 @@ package struct SalesReading {
                 &file, from: SalesReader(try source(), file: name, mostBytes: day == nil ? .max : Self.mostFetched),
                 of: day, refused: receive)
             let staged = StagedSales(file: name, otherDays: otherDays, refused: file.refusedCount, apps: apps)
-            let outcome = try await retryingConflicts(for: Self.patience) { () async throws(LedgerError) in
+            let outcome = try await retryingConflicts(for: patience) { () async throws(LedgerError) in
                 try await session.take(staged)
             }
             file.days = outcome.days

@@ -75,6 +75,30 @@ import Verification
         }
     }
 
+    /// Whoever may connect sees the space of a night's locks in pg_locks while it lasts.
+    @Test func whoKeepsTheLockOfSalesReportsHoldsUpTheseAndNotTheNight() async throws {
+        try await withShelf { play, shelf in
+            var play = play
+            play.settings.patience = 0.3
+            try shelf.lay(4, on: day(play, daysAgo: 2))
+            try shelf.lay(5, on: day(play, daysAgo: 3))
+            let other = try await play.database.connect()
+            let space = try #require(
+                try await other.query("SELECT space FROM iap.lock_space").first?.decode("space", as: Int32.self))
+            let stranger = try await play.database.connect(as: "iap_finance")
+            _ = try await stranger.query("SELECT pg_advisory_lock(\(space), 1001)")
+            let report = try await play.night().report
+            let problem = try #require(try pull(report).problem)
+            #expect(problem.contains("another session's lock stays in the way"))
+            #expect(problem.contains("iap_finance since"))
+            #expect(try await play.count("iap.sales_reports") == 0)
+            stranger.close()
+            other.close()
+            let second = try await play.night(2).report
+            #expect(try pull(second).taken == 2 && pull(second).problem == nil)
+        }
+    }
+
     /// A day with lines of an app that the configuration names only later.
     @Test func whatWasOfAnUnknownAppComesOnceTheAppIsKnown() async throws {
         try await withShelf { play, shelf in
