@@ -50,6 +50,24 @@ import Testing
         }
     }
 
+    @Test func whoeverHoldsALaterRunsSignOfLifeIsNamed() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            let stranger = try await ledger.database.connect(as: "iap_finance")
+            let space: Int32 = try await ledger.value("(SELECT space FROM iap.lock_space)")
+            let life = LedgerLock.run(1).number
+            _ = try await stranger.query("SELECT pg_advisory_lock(\(space), \(life))")
+            await #expect {
+                _ = try await ledger.begin(at: Date(), session)
+            } throws: { error in
+                guard case .failed(let text) = error as? LedgerError else { return false }
+                return text.contains("iap_finance since")
+            }
+            stranger.close()
+        }
+    }
+
     @Test func erasingAsksForTheVeryLockThatANightHolds() async throws {
         try await withLedger { ledger in
             let asked: Int32 = try await ledger.value("iap.night_lock()")
