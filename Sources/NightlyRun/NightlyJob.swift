@@ -63,9 +63,11 @@ public struct NightlyJob: Sendable {
                 checkpoint(.connected)
                 return try await open(&start, at: try await prepare(start.session, start.options))
             }
-        } catch let error as LedgerError where start.isUnderWay {
+        } catch let error as LedgerError {
+            let named = await start.session.naming(error)
             // What was pulled and heard by then is booked.
-            throw JobError(interruptedBy: error) ?? error
+            if start.isUnderWay, let interrupted = JobError(interruptedBy: named) { throw interrupted }
+            throw named
         }
     }
 

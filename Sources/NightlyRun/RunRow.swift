@@ -35,10 +35,16 @@ struct RunRow {
         do {
             return try await body()
         } catch {
-            let error = (error as? LedgerError).flatMap(JobError.init(interruptedBy:)) ?? error
+            let error = await explained(error)
             await fail(error)
             throw error
         }
+    }
+
+    private func explained(_ error: any Error) async -> any Error {
+        guard let error = error as? LedgerError else { return error }
+        let named = await session.naming(error)
+        return JobError(interruptedBy: named) ?? named
     }
 
     private func fail(_ error: any Error) async {

@@ -130,6 +130,24 @@ import Testing
         }
     }
 
+    /// A repair that hangs, or an index that somebody makes.
+    @Test(arguments: [
+        ("iap.transactions", "SHARE"), ("iap.sightings", "EXCLUSIVE"), ("audit.frontier", "ACCESS EXCLUSIVE"),
+    ])
+    func whoHoldsAWholeTableIsNamed(table: String, mode: String) async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            let holder = try await ledger.database.connect()
+            defer { holder.close() }
+            try await holder.execute("BEGIN")
+            try await holder.execute("LOCK TABLE \(unsafe: table) IN \(unsafe: mode) MODE")
+            #expect(try await session.holdersOfRows().count == 1)
+            try await holder.execute("ROLLBACK")
+            #expect(try await session.holdersOfRows().isEmpty)
+        }
+    }
+
     /// What met a trouble has its turn after all others, also within its own bucket.
     @Test func whatIsInTroubleComesLast() async throws {
         try await withLedger { ledger in

@@ -150,6 +150,7 @@ import Testing
             let rows = try await stage.rows(of: "iap.runs")
             #expect(rows.count == 1)
             #expect(rows.allSatisfy { $0.contains(#""exit_code": 75"#) && $0.contains("stays in the way") }, "\(rows)")
+            #expect(rows.allSatisfy { $0.contains("held by session") }, "\(rows)")
             #expect(try await stage.run().report.outcome == .complete)
             #expect(try await stage.rows(of: "iap.runs").allSatisfy { !$0.contains("abandoned") })
         }

@@ -138,8 +138,9 @@ extension LedgerSession {
     }
 
     /// The other sessions that have something of the ledger, or of the inbox, locked in a transaction that is open
-    /// longer than the job waits for a row, prepared transactions among them: the longest first. On a cluster a worker
-    /// alone writes an upload: who is about to upload is known by the sequence that gives the number.
+    /// longer than the job waits for a row, prepared transactions among them: the longest first. A whole table may be
+    /// locked of any that the job writes. On a cluster a worker alone writes an upload: who is about to upload is known
+    /// by the sequence that gives the number.
     public func holdersOfRows() async throws(LedgerError) -> [LockHolder] {
         try await translating {
             try await connection.query(
@@ -148,12 +149,17 @@ extension LedgerSession {
                     pid, usename AS login, xact_start AS since, false AS is_job, NULL AS prepared
                 FROM pg_locks
                 JOIN pg_stat_activity USING (pid)
-                WHERE relation IN (
-                        'iap.transactions'::regclass, 'iap.cases'::regclass, 'iap.receipts'::regclass,
-                        'iap.receipt_number'::regclass)
+                WHERE (
+                        relation IN (
+                            'iap.transactions'::regclass, 'iap.cases'::regclass, 'iap.receipts'::regclass,
+                            'iap.receipt_number'::regclass)
+                        AND mode IN ('RowShareLock', 'RowExclusiveLock')
+                        OR relation IN (
+                            SELECT oid FROM pg_class
+                            WHERE relnamespace IN ('iap'::regnamespace, 'audit'::regnamespace))
+                        AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
                     AND granted
                     AND datname = current_database() AND database = datid
-                    AND mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'AccessExclusiveLock')
                     AND (usename <> current_user OR application_name <> current_setting('application_name'))
                     AND xact_start IS NOT NULL
                 UNION ALL
