@@ -77,6 +77,18 @@ import Testing
                 """)
     }
 
+    /// It is written into a folder for everybody's temporary files.
+    @Test func nobodyElseMayReadASpreadsheetWhileItIsWritten() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "statement-\(UUID().uuidString).xlsx")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let path = file.path(percentEncoded: false)
+        let workbook = try Workbook(
+            path: path, folder: NSTemporaryDirectory(), title: "", created: Self.statement.closedAt)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o640)
+        withExtendedLifetime(workbook) {}
+    }
+
     /// What Python says of the statement's spreadsheet.
     private func written(_ script: (String) -> String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "statement-\(UUID().uuidString)")

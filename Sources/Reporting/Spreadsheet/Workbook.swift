@@ -29,6 +29,8 @@ final class Workbook {
         // The library copies the name of the folder for its temporary files.
         let temporary = strdup(folder)
         defer { free(temporary) }
+        // The library opens a new file for whoever the umask lets read it: so it is there before.
+        try ReportFile(path: path).finish()
         var options = lxw_workbook_options()
         options.constant_memory = 1
         options.tmpdir = temporary
