@@ -35,8 +35,9 @@ public struct DecisionSheet: Sendable {
             }
         case .spreadsheet:
             let converted = try await SpreadsheetConversion(file: file).run(isStopped)
-            defer { unlink(converted) }
-            return try read(named: file.path, vocabulary) { try FileSource(converted, isStopped: isStopped) }
+            return try read(named: file.path, vocabulary) {
+                try FileSource(converted, named: file.path, isStopped: isStopped)
+            }
         }
     }
 

@@ -16,34 +16,34 @@ package struct SpreadsheetConversion {
 
     let file: DecisionFile
 
-    /// Returns where the CSV is; the caller removes it.
+    /// Returns the CSV, at its beginning. Its file has no name by which others could put something in its place, and it
+    /// is gone with a night that is killed.
     ///
     /// - Throws: `DecisionFileError`; `CancellationError` if it was stopped.
-    func run(_ isStopped: () -> Bool) async throws -> String {
+    func run(_ isStopped: () -> Bool) async throws -> FileHandle {
         guard let converter = Self.found("xlsx2csv"), let python = Self.found("python3") else {
             throw DecisionFileError.converterMissing(file: file.path)
         }
-        let errors = try TemporaryFile(forReading: file.path)
-        defer { errors.remove() }
-        let output = try TemporaryFile(forReading: file.path)
+        let errors = try TemporaryFile.unnamed(forReading: file.path)
+        let output = try TemporaryFile.unnamed(forReading: file.path)
         do {
             let process = Process()
             process.executableURL = URL(filePath: python)
             process.arguments = ["-I", "-B", "-X", "utf8", "-c", Self.program, converter, "/dev/stdin"]
             process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
             process.standardInput = file.handle
-            process.standardOutput = output.handle
-            process.standardError = errors.handle
+            process.standardOutput = output
+            process.standardError = errors
             try process.run()
             guard try await Self.ends(process, isStopped) else {
                 throw unreadable("it took xlsx2csv more than \(Self.timeLimit) s, and was given up")
             }
             guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-                throw unreadable("xlsx2csv failed: \(errors.lastLine)")
+                throw unreadable("xlsx2csv failed: \(Self.lastLine(of: errors))")
             }
-            return output.path
+            try output.seek(toOffset: 0)
+            return output
         } catch {
-            output.remove()
             throw error as? DecisionFileError ?? (error is CancellationError ? error : unreadable("\(error)"))
         }
     }
@@ -65,6 +65,13 @@ package struct SpreadsheetConversion {
             try? await Task.sleep(for: .milliseconds(20))
         }
         return true
+    }
+
+    private static func lastLine(of errors: FileHandle) -> String {
+        try? errors.seek(toOffset: 0)
+        let end = ((try? errors.readToEnd()) ?? Data()).suffix(1_000)
+        let line = String(decoding: end, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
+        return line.isEmpty ? "it said nothing" : String(line.prefix(300))
     }
 
     /// Looks in Debian's own places first: a login's PATH may begin with another Python.
@@ -124,17 +131,13 @@ package struct SpreadsheetConversion {
 
 extension TemporaryFile {
     /// For the output of a process that reads this file.
-    fileprivate init(forReading file: String) throws(DecisionFileError) {
+    fileprivate static func unnamed(forReading file: String) throws(DecisionFileError) -> FileHandle {
         do {
-            try self.init()
+            let made = try TemporaryFile()
+            made.remove()
+            return made.handle
         } catch {
             throw .unreadable(file: file, why: "no temporary file can be made: \(error)")
         }
-    }
-
-    fileprivate var lastLine: String {
-        let end = FileManager.default.contents(atPath: path)?.suffix(1_000) ?? Data()
-        let line = String(decoding: end, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
-        return line.isEmpty ? "it said nothing" : String(line.prefix(300))
     }
 }

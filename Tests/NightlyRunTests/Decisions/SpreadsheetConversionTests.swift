@@ -86,6 +86,20 @@ struct SpreadsheetConversionTests {
         }
     }
 
+    /// Who may write to the folder for temporary files can't exchange it, and no night that is killed leaves it there.
+    @Test func whatIsConvertedHasNoName() async throws {
+        try await withFolder { folder in
+            _ = try await read(Self.row(1, "case", "decision", "note"), in: folder)
+            let path = folder.appending(path: "list.xlsx").path(percentEncoded: false)
+            let converted = try await SpreadsheetConversion(file: try DecisionFile(path)).run { false }
+            var status = stat()
+            #expect(fstat(converted.fileDescriptor, &status) == 0)
+            #expect(status.st_nlink == 0)
+            let text = try converted.readToEnd().map { String(decoding: $0, as: UTF8.self) }
+            #expect(text?.hasPrefix("case,decision,note") == true)
+        }
+    }
+
     @Test func whatIsMadeToExhaustEndsInARefusal() async throws {
         try await withFolder { folder in
             let error = await #expect(throws: DecisionFileError.self) { try await read("bomb", in: folder) }
