@@ -180,12 +180,6 @@ SELECT test.import(test.heard('90', product_id => 'coins')), test.import(test.he
 SELECT results_eq(
     $$SELECT transaction_id, finding, product_id FROM iap.unproved WHERE transaction_id IN ('90', '91', '92')$$,
     $$VALUES ('90' COLLATE "C", 'other_product', 'gems' COLLATE "C")$$, 'Apple''s word does not bear it out');
-SELECT test.admit('93', '93', 'gems'), test.import(test.heard('93', product_id => 'coins'));
-SELECT test.hear(test.heard('92', product_id => 'gems')), test.hear(test.heard('93', product_id => 'coins'));
-SELECT results_eq(
-    $$SELECT transaction_id, finding, product_id FROM iap.unproved WHERE transaction_id IN ('92', '93')$$,
-    $$VALUES ('92' COLLATE "C", 'other_product', 'gems' COLLATE "C")$$,
-    'nor where the app''s server had admitted what Apple sold, and not what was delivered');
 
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');

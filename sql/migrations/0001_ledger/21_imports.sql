@@ -10,12 +10,6 @@ BEGIN
         t.quantity := v.quantity;
         t := iap.rebooked(t, was);
     END IF;
-    -- Neither is Apple's word, and this tells what was delivered: Apple's corrects it, and the move tells.
-    IF t.source = 'app_server' AND t.product_id <> v.product_id THEN
-        t.product_id := v.product_id;
-        t.product_type := NULL;
-        t := iap.rebooked(t, was);
-    END IF;
     -- Of what is shared in a family nobody paid: when that ended, no money went back.
     IF t.is_family_shared THEN
         t := iap.unrefunded(t);
@@ -76,7 +70,7 @@ BEGIN
         FROM unnest(fresh) AS v
         CROSS JOIN LATERAL jsonb_populate_record(NULL::iap.transactions, to_jsonb(v)) AS entering
         UNION ALL
-        SELECT (c.became).* FROM unnest(changes) AS c WHERE (c.was).reason IS DISTINCT FROM 'family_shared'
+        SELECT (c.was).* FROM unnest(changes) AS c WHERE (c.was).reason IS DISTINCT FROM 'family_shared'
     ) AS t
     LEFT JOIN products USING (bundle_id, product_id)
     WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
