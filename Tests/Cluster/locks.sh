@@ -37,7 +37,7 @@ for asked in "purgeable_buckets('-infinity', '-infinity')" \
     grep -q 'canceling statement due to lock timeout' "$folder/said" || { cat "$folder/said" >&2; fail "it waited on: $asked"; }
 done
 sed 's/^\[database\]/&\nsupport_conninfo = dbname=iap user=iap_support/' "$configuration" >"$folder/locks.conf"
-for command in purge verify "check somebody"; do
+for command in verify "check somebody"; do
     code=0
     # shellcheck disable=SC2086
     timeout 60 "$program" $command --config "$folder/locks.conf" >"$folder/said" 2>&1 || code=$?
