@@ -22,6 +22,15 @@ struct Play {
     /// The database's clock says when something was uploaded, so the play is set in the present.
     let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
 
+    /// From here on the foreign app has a section of its own.
+    mutating func addForeignApp() throws {
+        settings.apps.append(
+            AppSettings(
+                app: App(
+                    bundleID: try #require(BundleID(Self.foreignBundleID)), environment: .production,
+                    grace: Grace(3600), since: nil)))
+    }
+
     /// A purchase that the store has in its books.
     func buy(
         _ id: String, _ product: String = "gems.60", account: String = "anna", hoursAgo: Double = 200,

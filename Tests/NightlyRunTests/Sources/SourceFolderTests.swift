@@ -168,11 +168,7 @@ import Verification
             #expect(unknown.taken == 1)
             #expect(unknown.refusedRows.map(\.id) == ["com.example.other"])
             var play = play
-            play.settings.apps.append(
-                AppSettings(
-                    app: App(
-                        bundleID: try #require(BundleID("com.example.other")), environment: .production,
-                        grace: Grace(3600), since: nil)))
+            try play.addForeignApp()
             let known = try await play.night(2).report.sources[0]
             #expect(known.taken == 2)
             #expect(known.alreadyThere == 1)

@@ -238,11 +238,7 @@ import Verification
                     ('5', 'eve', 'gems.60', \(play.began), \(play.began), 'com.unknown')
                 """)
             var play = play
-            play.settings.apps.append(
-                AppSettings(
-                    app: App(
-                        bundleID: try #require(BundleID("com.example.other")), environment: .production,
-                        grace: Grace(3600), since: nil)))
+            try play.addForeignApp()
             let night = try await play.night(2)
             let rows = night.report.sources[3].refusedRows.sorted { ($0.id, $0.text) < ($1.id, $1.text) }
             #expect(rows.map(\.id) == [bought.id, "com.unknown"])

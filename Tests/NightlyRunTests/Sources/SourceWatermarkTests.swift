@@ -153,11 +153,7 @@ import Verification
             let unknown = try await play.night().report.sources[1]
             #expect(unknown.taken == 1)
             #expect(unknown.refusedRows.map(\.id) == ["com.example.other"])
-            play.settings.apps.append(
-                AppSettings(
-                    app: App(
-                        bundleID: try #require(BundleID("com.example.other")), environment: .production,
-                        grace: Grace(3600), since: nil)))
+            try play.addForeignApp()
             let known = try await play.night(2).report.sources[1]
             #expect(known.taken == 1)
             #expect(known.refusedRows.isEmpty)
