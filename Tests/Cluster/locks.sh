@@ -30,14 +30,15 @@ done
 # As the job asks, whose rights are the owner's there.
 for asked in "purgeable_buckets('-infinity', '-infinity')" \
     "max(iap.purge_payloads(bucket::smallint, '-infinity', 1)) FROM generate_series(0, 63) AS bucket" \
-    "max(iap.purge_devices(bucket::smallint, '-infinity', 1)) FROM generate_series(0, 63) AS bucket"; do
+    "max(iap.purge_devices(bucket::smallint, '-infinity', 1)) FROM generate_series(0, 63) AS bucket" \
+    "purge_orders('-infinity', 'infinity', 1)" "count_unpaid_orders('infinity')" "count_purgeable('infinity', 'infinity')"; do
     "$psql" -X -q -U iap_job -d iap -v ON_ERROR_STOP=1 -o /dev/null -c "SET statement_timeout = '10s'" \
         -c "SET lock_timeout = '500ms'" -c "SET search_path = iap, pg_temp" -c "BEGIN" -c "SELECT $asked" 2>"$folder/said" &&
         fail "nothing is locked: $asked"
     grep -q 'canceling statement due to lock timeout' "$folder/said" || { cat "$folder/said" >&2; fail "it waited on: $asked"; }
 done
 sed 's/^\[database\]/&\nsupport_conninfo = dbname=iap user=iap_support/' "$configuration" >"$folder/locks.conf"
-for command in verify "check somebody"; do
+for command in verify "check somebody" purge "purge --dry-run"; do
     code=0
     # shellcheck disable=SC2086
     timeout 60 "$program" $command --config "$folder/locks.conf" >"$folder/said" 2>&1 || code=$?

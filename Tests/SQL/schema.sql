@@ -1892,6 +1892,7 @@ CREATE FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, de
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
+    PERFORM iap.limit_waiting();
     SELECT count(*) INTO payloads
     FROM iap.purgeable
     WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before);
@@ -2035,6 +2036,7 @@ CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT ord
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
+    PERFORM iap.limit_waiting();
     SELECT count(*), min(created_at) INTO orders, oldest FROM iap.unpaid_orders WHERE created_at < before;
 END
 $$;
@@ -5267,6 +5269,7 @@ DECLARE
     unpaid text[];
     purged bigint;
 BEGIN
+    PERFORM iap.limit_waiting();
     SELECT array_agg(bundle_id), array_agg(order_id) INTO apps, unpaid
     FROM (
         SELECT bundle_id, order_id

@@ -3,15 +3,12 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// The buckets with receipts of which a purge may take something away. In a transaction, for otherwise a cluster's
-    /// workers would wait for a lock for ever.
+    /// The buckets with receipts of which a purge may take something away.
     public func purgeableBuckets(_ retention: Retention, now: Date) async throws(LedgerError) -> [Int] {
         try await translating {
             let before = retention.moments(before: now)
-            let row = try await connection.transaction {
-                try await connection.only(
-                    "SELECT purgeable_buckets(\(before.payloads), \(before.devices)) AS buckets")
-            }
+            let row = try await onlyWithinTime(
+                "SELECT purgeable_buckets(\(before.payloads), \(before.devices)) AS buckets")
             return try row.decode("buckets", as: [Int16].self).map(Int.init)
         }
     }
@@ -25,14 +22,10 @@ extension LedgerSession {
             let slice = Int16(bucket)
             let before = retention.moments(before: now)
             // Payloads are purged even if they are kept for ever: those of erased users are not kept.
-            let payloads = try await connection.transaction {
-                try await connection.only(
-                    "SELECT purge_payloads(\(slice), \(before.payloads), \(Int32(most))) AS purged")
-            }
-            let devices = try await connection.transaction {
-                try await connection.only(
-                    "SELECT purge_devices(\(slice), \(before.devices), \(Int32(most))) AS purged")
-            }
+            let payloads = try await onlyWithinTime(
+                "SELECT purge_payloads(\(slice), \(before.payloads), \(Int32(most))) AS purged")
+            let devices = try await onlyWithinTime(
+                "SELECT purge_devices(\(slice), \(before.devices), \(Int32(most))) AS purged")
             return Purged(payloads: try payloads.decode("purged"), devices: try devices.decode("purged"))
         }
     }
@@ -40,8 +33,7 @@ extension LedgerSession {
     /// Takes away orders that were opened in a span of time and never paid, so many at most, and gives how many.
     public func purgeOrders(from first: Date, until end: Date, most: Int) async throws(LedgerError) -> Int {
         try await translating {
-            try await connection.only("SELECT purge_orders(\(first), \(end), \(Int32(most))) AS purged").decode(
-                "purged")
+            try await onlyWithinTime("SELECT purge_orders(\(first), \(end), \(Int32(most))) AS purged").decode("purged")
         }
     }
 
@@ -76,7 +68,7 @@ extension LedgerSession {
     }
 
     private func purgeableOrders(_ retention: Retention, _ now: Date) async throws -> Row {
-        try await connection.only(
+        try await onlyWithinTime(
             "SELECT orders, oldest FROM count_unpaid_orders(\(retention.orders.map { now - $0 }))")
     }
 
@@ -84,7 +76,7 @@ extension LedgerSession {
     public func countPurgeable(_ retention: Retention, now: Date) async throws(LedgerError) -> Purged {
         try await translating {
             let before = retention.moments(before: now)
-            let row = try await connection.only(
+            let row = try await onlyWithinTime(
                 """
                 SELECT payloads, devices, (
                     SELECT count(*)
@@ -97,6 +89,12 @@ extension LedgerSession {
                 orders: try await purgeableOrders(retention, now).decode("orders"),
                 notices: try row.decode("notices"))
         }
+    }
+
+    /// The only row of a query that sees to it that a cluster's workers wait for a lock no longer than this session: that
+    /// holds for a transaction, and outside of one they would wait for ever.
+    private func onlyWithinTime(_ query: SQL) async throws -> Row {
+        try await connection.transaction { try await connection.only(query) }
     }
 
     /// Writes into the audit trail what was purged; by a run, or by the command.

@@ -160,6 +160,7 @@ CREATE FUNCTION iap.count_purgeable(
     payloads_before timestamptz, devices_before timestamptz, OUT payloads bigint, OUT devices bigint
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    PERFORM iap.limit_waiting();
     SELECT count(*) INTO payloads
     FROM iap.purgeable
     WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before);

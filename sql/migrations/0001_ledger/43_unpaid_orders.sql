@@ -89,6 +89,7 @@ DECLARE
     unpaid text[];
     purged bigint;
 BEGIN
+    PERFORM iap.limit_waiting();
     SELECT array_agg(bundle_id), array_agg(order_id) INTO apps, unpaid
     FROM (
         SELECT bundle_id, order_id
@@ -145,6 +146,7 @@ COMMENT ON FUNCTION iap.purge_orders IS
 CREATE FUNCTION iap.count_unpaid_orders(before timestamptz, OUT orders bigint, OUT oldest timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    PERFORM iap.limit_waiting();
     SELECT count(*), min(created_at) INTO orders, oldest FROM iap.unpaid_orders WHERE created_at < before;
 END
 $$;
