@@ -53,10 +53,8 @@ package func retryingConflicts<Value>(
 extension LedgerSession {
     /// The error, with whose locks stayed in the way, if the session can still say so.
     package func naming(_ error: LedgerError) async -> LedgerError {
-        guard case .conflict(let why) = error, let holders = try? await holdersOfRows(), !holders.isEmpty else {
-            return error
-        }
-        return .conflict("\(why), held by \(holders.prefix(5).map(\.description).joined(separator: ", "))")
+        guard case .conflict(let why) = error, let holders = try? await holdersOfRows() else { return error }
+        return .conflict(why + holders.heldBy)
     }
 
     /// Connects again, trying for that many seconds.

@@ -197,8 +197,7 @@ public struct NightlyJob: Sendable {
 
     /// Who may connect can find the lock in `pg_locks`, and keep it: it takes the name of the session to end that.
     private static func refusal(by holders: [LockHolder]) -> String {
-        "Another run holds the night's lock" + (holders.isEmpty ? "" : ": ")
-            + holders.prefix(5).map(\.description).joined(separator: ", ")
+        "Another run holds the night's lock" + (holders.isEmpty ? "" : ": ") + holders.named
             + ". Wait for it, or set “workers = shared” in [run] for both."
             + (holders.allSatisfy(\.isJob) ? "" : " If that session is no run, end it.")
     }

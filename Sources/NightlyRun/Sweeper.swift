@@ -49,8 +49,8 @@ struct Sweeper {
             let isIdle = try await session.isHeldIdly(.sweep, for: context.settings.patience)
             // A task that is cancelled does not sleep.
             guard !isIdle, !context.stop.isRequested, (try? await Task.sleep(for: .milliseconds(200))) != nil else {
-                let holders = try await session.holders(of: .sweep).map { ", held by \($0)" }
-                context.log(.warning, Self.waitsNoMore + holders.joined())
+                let holders = try await session.holders(of: .sweep)
+                context.log(.warning, Self.waitsNoMore + holders.heldBy)
                 return false
             }
         }

@@ -47,8 +47,8 @@ package struct SalesFetching {
                 fetch = try await self.fetch(outcome, of: day, reading)
             } catch .conflict(let why) {
                 // Whoever keeps the lock of sales reports holds up these, but not the night.
-                let holders = try await session.holders(of: .sales).map { ", held by \($0)" }
-                fetch = .problem("another session's lock stays in the way: \(why)\(holders.joined())")
+                let holders = try await session.holders(of: .sales)
+                fetch = .problem("another session's lock stays in the way: \(why)\(holders.heldBy)")
                 isHeldUp = true
             }
             try await session.note(fetch, of: access.vendorNumber, on: day, at: present)

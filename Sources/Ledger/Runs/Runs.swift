@@ -71,8 +71,8 @@ extension LedgerSession {
         // A dry run's number is its own affair: a real run may have it later.
         if isShadowed { return runID }
         guard try await tryLock(.run(runID)) else {
-            let holders = try await holders(of: .run(runID)).map(\.description).joined(separator: ", ")
-            throw .failed("run \(runID) has just begun, and yet another session holds its lock: \(holders)")
+            let holders = try await holders(of: .run(runID))
+            throw .failed("run \(runID) has just begun, and yet another session holds its lock: \(holders.named)")
         }
         return runID
     }

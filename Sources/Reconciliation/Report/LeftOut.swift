@@ -1,40 +1,3 @@
-public import Foundation
-
-/// A session that holds what the job wanted.
-public struct LockHolder: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// The process's number on the server.
-    public let processID: Int32
-    /// The role that it logged in as.
-    public let login: String
-    /// Since when its transaction, or the session itself, is open; `nil` if the server does not tell.
-    public let since: Date?
-    /// Whether it is another run of the job.
-    public let isJob: Bool
-    /// The name of a prepared transaction (PREPARE TRANSACTION), which holds on after its session has gone; `nil` for a
-    /// session.
-    public let prepared: String?
-
-    enum CodingKeys: String, CodingKey {
-        case processID = "process_id"
-        case login, since
-        case isJob = "is_job"
-        case prepared
-    }
-
-    public init(processID: Int32, login: String, since: Date?, isJob: Bool = false, prepared: String? = nil) {
-        self.processID = processID
-        self.login = login
-        self.since = since
-        self.isJob = isJob
-        self.prepared = prepared
-    }
-
-    public var description: String {
-        (prepared.map { "the prepared transaction “\($0)” of \(login)" } ?? "session \(processID) of \(login)")
-            + (since.map { " since \($0.formatted(.iso8601))" } ?? "")
-    }
-}
-
 /// What a run left out because other sessions had it locked: it is still due.
 public struct LeftOut: Hashable, Sendable, Codable {
     public var transactions: Set<TransactionID>
@@ -78,9 +41,7 @@ public struct LeftOut: Hashable, Sendable, Codable {
                 "\(buckets.count == 1 ? "bucket" : "buckets") "
                     + buckets.sorted().map(String.init).joined(separator: ", "))
         }
-        let by = holders.prefix(Self.named).map(\.description).joined(separator: ", ")
-        return "other sessions' locks stood in the way of \(parts.joined(separator: " and "))"
-            + (by.isEmpty ? "" : ", held by \(by)")
+        return "other sessions' locks stood in the way of \(parts.joined(separator: " and "))\(holders.heldBy)"
     }
 
     private static func counted(_ count: Int, _ what: String, _ ids: [String]) -> String {
