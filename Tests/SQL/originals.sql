@@ -609,8 +609,8 @@ ANALYZE iap.transactions;
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_bitmapscan = off;
 SELECT is(
-    test.index_of($$SELECT FROM iap.transactions WHERE place = 'white' AND product_type = 'non_consumable'$$),
-    'transactions_white_restorable', 'of what is known to be bought once');
+    test.index_of('SELECT FROM iap.white_bought_once()'), 'transactions_white_restorable',
+    'of what is known to be bought once');
 SET LOCAL enable_bitmapscan = on;
 UPDATE iap.transactions
 SET product_id = 'other', source = 'verify_receipt',

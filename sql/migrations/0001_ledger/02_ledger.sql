@@ -106,7 +106,7 @@ CREATE INDEX transactions_by_entry ON iap.transactions (entry_id);
 CREATE INDEX transactions_by_original ON iap.transactions (original_transaction_id)
     WHERE original_transaction_id <> transaction_id;
 CREATE INDEX transactions_white ON iap.transactions (bundle_id, purchased_at) WHERE place = 'white';
--- What may be owed under another id, too, is looked for each night: see iap.withdraw_all_restored.
+-- What may be owed under another id, too, is looked for each night: see iap.white_bought_once.
 CREATE INDEX transactions_white_restorable ON iap.transactions (product_type, bundle_id, product_id)
     WHERE place = 'white' AND (
         product_type = 'non_consumable' OR product_type IS NULL
