@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQL
 import TestSupport
 import Testing
 
@@ -57,5 +58,21 @@ import Testing
         let write = try Regex("(INSERT INTO|UPDATE|DELETE FROM)\\s+iap\\.(\(Self.shadowed))\\b")
         #expect(!sql.contains(write))
         #expect(sql.contains("INSERT INTO"))
+    }
+
+    /// Autovacuum never looks at a session's own tables: without that the planner knows nothing of what is in them.
+    @Test func thePlannerLooksAtTheShadows() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            try await session.shadowTables()
+            try await session.analyzeGrown()
+            let rows = try await session.connection.query(
+                """
+                SELECT relname::text AS name FROM pg_class
+                WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r' AND relname <> 'receipts' AND reltuples < 0
+                """)
+            #expect(try rows.map { try $0("name", as: String.self) } == [])
+        }
     }
 }
