@@ -299,6 +299,7 @@ INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES
 SELECT test.admit('MAA', 'MAA', 'lifetime'), test.claim('MAA'), test.admit('MAB', 'MAA', 'lifetime');
 SELECT test.admit('MBA', 'MBA', 'lifetime'), test.claim('MBA'), test.admit('MBB', 'MBA', 'lifetime');
 SELECT test.admit('M9A', 'M9A', 'mended'), test.admit('M9B', 'M9A', 'mended'), test.claim('M9B');
+SELECT test.admit('MCA', 'MCA', 'mended'), test.claim('MCA');
 UPDATE iap.products SET type = 'non_consumable' WHERE product_id IN ('mended', 'found', 'lifetime');
 SELECT test.admit('M8B', 'M8A', 'mended');
 SELECT test.hear(test.heard('M9A', 'server_api', product_id => 'mended', product_type => 'non_consumable'));
@@ -326,6 +327,15 @@ SELECT results_eq(
     'also of what came, or was told to be bought once, after the list was mended, or was listed as not renewing');
 SELECT is(
     iap.delivery_status('com.example.a', 'M5B'), 'DELIVERED', 'what was delivered by then is so under its other id');
+-- Restored after that, it was never owed under the other id: nothing is withdrawn, and so nothing noted.
+SELECT test.hear(test.heard(
+    'MCB', product_id => 'mended', product_type => 'non_consumable', original_transaction_id => 'MCA',
+    exclusion => 'restored'));
+SELECT is(test.keep_owed_once(), '0 0', 'what enters as restored is no work for the night');
+SELECT is(
+    iap.delivery_status('com.example.a', 'MCB'), 'DELIVERED',
+    'what was delivered by then is so under an id that it is restored under later');
+SELECT is(test.claim('MCB'), 'already_delivered', 'as a claim of it finds');
 SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');
 SELECT results_eq(
     $$SELECT test.places('M6A')$$, $$VALUES ('M6A refunded'), ('M6B restored')$$, 'what was refunded counts once');

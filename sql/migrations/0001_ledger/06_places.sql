@@ -107,7 +107,7 @@ BEGIN
         WHEN t.place = 'black' THEN 'already_delivered'
         -- What an upgrade took the place of may have been delivered before.
         WHEN t.reason IN ('restored', 'upgraded') AND (
-            iap.is_period_delivered(t)
+            iap.is_delivered_beside(t)
             -- Of a subscription it was another period, delivered before anybody knew that it was one.
             OR (iap.is_original_delivered(t) AND iap.type_of(t) IS DISTINCT FROM 'auto_renewable'))
             THEN 'already_delivered'
