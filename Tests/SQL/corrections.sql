@@ -168,6 +168,28 @@ FROM unnest('{Z1,Z2}'::text[]) AS id;
 SELECT is(test.keep_owed_once(), '0 0', 'a night');
 SELECT is(array_agg(test.place(id)), '{claim,restored}', 'finds delivered once')
 FROM unnest('{Z1,Z2}'::text[]) AS id;
+-- Also where Apple tells of the period and of its refund at once: the money went back once, and no refund was reversed.
+SELECT test.hear(test.period('RA1', 'RA1', line_item => 'w1')), test.admit('RA2', 'RA1', 'pass'),
+    test.entitle('RA1', 'ann');
+CREATE FUNCTION test.refund_period(id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(jsonb_populate_record(
+        test.period(id, 'RA1', 'refunded', 'w1'),
+        jsonb_build_object('refunded_at', now(), 'revocation_type', 'REFUND_PRORATED', 'revocation_percentage', 50000)))
+$$;
+CREATE FUNCTION test.refunds() RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT transaction_id FROM finance.refunds_after_delivery WHERE transaction_id LIKE 'RA_' AND refund_percent = 50
+$$;
+SELECT is(test.refund_period('RA2'), 'restored', 'one is left, also of what is refunded');
+SELECT is_empty('SELECT test.refunds()', 'of which Apple has told under the other id alone');
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(8, now())');
+SELECT set_eq('SELECT test.refunds()', ARRAY['RA1'], 'from where the night has it');
+SELECT test.refund_period('RA1'), test.refund_period('RA2');
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(8, now())');
+SELECT set_eq('SELECT test.refunds()', ARRAY['RA1'], 'once, whatever Apple tells of either');
+SELECT is_empty(
+    $$SELECT FROM iap.journal_lines WHERE account = 'refunded' AND detail = 'reversed'$$, 'Apple took no refund back');
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'W1')$$);
 SELECT is(array_agg(test.place(id)), '{white,restored}', 'taken back, it is owed once')
 FROM unnest('{W1,W2}'::text[]) AS id;

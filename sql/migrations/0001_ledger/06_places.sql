@@ -142,6 +142,10 @@ CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at tim
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     t.place := 'excluded';
+    t.user_id := NULL;
+    t.order_id := NULL;
+    t.delivered_by := NULL;
+    t.delivered_at := NULL;
     t.reason := excluded.reason;
     t.excluded_at := at;
     t.excluded_run_id := run;

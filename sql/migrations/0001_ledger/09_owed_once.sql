@@ -127,7 +127,8 @@ BEGIN
     FOR known IN
         SELECT
             taken.transaction_id,
-            array_agg(ROW(t, iap.excluded(iap.owed_again(t), 'restored', run, at))::iap.change) AS changes
+            -- With its refund, from which iap.carry_refunds has the id that stands refunded.
+            array_agg(ROW(t, iap.excluded(t, 'restored', run, at))::iap.change) AS changes
         FROM unnest(corrected) AS c
         -- As it is written by now.
         CROSS JOIN LATERAL (
@@ -135,7 +136,7 @@ BEGIN
             FROM transactions AS black
             WHERE black.transaction_id = (c.was).transaction_id AND black.bundle_id = (c.was).bundle_id
                 AND black.environment = (c.was).environment AND black.delivered_by = 'entitlement'
-                AND black.refunded_at IS NULL AND black.web_order_line_item_id IS NOT NULL
+                AND black.web_order_line_item_id IS NOT NULL
         ) AS granted
         JOIN delivered_originals AS taken
             ON taken.original_transaction_id = (t).original_transaction_id AND taken.bundle_id = (t).bundle_id

@@ -113,8 +113,9 @@ FROM (
     UNION ALL
     SELECT
         -1, move_id, moved_at, environment, bundle_id, from_place, from_detail, from_day, from_refund_day,
-        from_refund_day IS NOT NULL AND to_refund_day IS NULL, from_product_id, from_units, from_milliunits,
-        from_currency, from_booked_as, (details ->> 'from_refund_percentage')::integer
+        -- What is withdrawn for the sake of another id leaves its refund to that.
+        from_refund_day IS NOT NULL AND to_refund_day IS NULL AND kind <> 'withdrawn', from_product_id, from_units,
+        from_milliunits, from_currency, from_booked_as, (details ->> 'from_refund_percentage')::integer
     FROM iap.moves
     UNION ALL
     SELECT
