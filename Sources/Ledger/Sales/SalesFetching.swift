@@ -31,9 +31,11 @@ extension LedgerSession {
         try await translating {
             try await connection.query(
                 """
-                SELECT days.day::date::text AS day
+                SELECT days.day::text AS day
                 FROM (SELECT (\(now) AT TIME ZONE 'America/Los_Angeles')::date AS day) AS today
-                CROSS JOIN generate_series(today.day - \(SalesDays.compared), today.day - 1, '1 day') AS days (day)
+                -- Not a moment of each day: some clocks are put forward at midnight.
+                CROSS JOIN generate_series(1, \(SalesDays.compared)) AS before (days)
+                CROSS JOIN LATERAL (SELECT today.day - before.days AS day) AS days
                 WHERE NOT EXISTS (
                     SELECT FROM sales_fetches
                     WHERE vendor_number = \(vendorNumber) AND sales_fetches.day = days.day AND fetched_at IS NOT NULL)
