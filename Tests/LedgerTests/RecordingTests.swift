@@ -173,6 +173,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [(20 * 24, true), (20, false)])
+    func whatAWrongClockPutOffIsDueAllTheSame(hours: Int, isDue: Bool) async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt")
+            try await ledger.execute(
+                "UPDATE iap.receipts SET next_attempt_at = now() + \(Double(hours)) * interval '1 hour'")
+            let session = try await ledger.session()
+            defer { session.close() }
+            #expect(try await session.dueReceipts(at: began + 3600).total == (isDue ? 1 : 0))
+            let batch = try await session.nextBatch(
+                buckets: [Int(receipt & 63)], after: Data(), limit: 10, now: began + 3600)
+            #expect(batch.groups.flatMap(\.receipts).map(\.id) == (isDue ? [receipt] : []))
+        }
+    }
+
     @Test func whatWantedAppleIsDueAgainAtOnce() async throws {
         try await withLedger { ledger in
             let receipt = try await ledger.submit("a receipt")

@@ -44,7 +44,7 @@ extension LedgerSession {
                 """
                 SELECT bucket::bigint AS bucket, attempts > 0 AS is_troubled, count(*) AS due
                 FROM \(stored: .receipts)
-                WHERE next_attempt_at <= \(now)
+                WHERE next_attempt_at IS NOT NULL AND \(Self.isDue(at: now))
                 GROUP BY receipts.bucket, is_troubled
                 ORDER BY is_troubled, bucket
                 """
@@ -72,7 +72,7 @@ extension LedgerSession {
                     SELECT bucket, receipt_id, payload_sha256
                     FROM \(stored: .receipts)
                     WHERE \(isIn: buckets.map(Int16.init), of: "receipts") AND next_attempt_at IS NOT NULL
-                        AND next_attempt_at <= \(now) AND (attempts > 0) = \(isTroubled)
+                        AND \(Self.isDue(at: now)) AND (attempts > 0) = \(isTroubled)
                         AND payload_sha256 > \(after)
                     ORDER BY payload_sha256
                     FETCH FIRST (\(limit)) ROWS WITH TIES
@@ -102,6 +102,12 @@ extension LedgerSession {
                 """)
             return try InboxBatch(buckets: buckets, rows: rows, after: after, limit: limit)
         }
+    }
+
+    /// Whether a receipt is due at that moment. Nothing puts one off for longer than a night: what would be due later
+    /// came in, or was tried, while PostgreSQL's clock was ahead, and must not wait until that day comes.
+    private static func isDue(at now: Date) -> SQL {
+        "(next_attempt_at <= \(now) OR next_attempt_at > greatest(\(now), now()) + interval '1 day')"
     }
 
     /// What the chosen receipts hold, and for what each was uploaded. They are found by their keys, however small the
