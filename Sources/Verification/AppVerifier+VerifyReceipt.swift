@@ -11,7 +11,7 @@ extension AppVerifier {
         }
         let outcome = try await verifyReceipt.verify(
             receiptData: receiptData, sharedSecret: settings.sharedSecret?.plainText)
-        return chokedOn(payload, outcome) ?? heardWithWitness(outcome, payload)
+        return chokedOn(payload, outcome) ?? heardWithWitness(outcome, payload, PlainAppReceipt(receiptData))
     }
 
     /// The judgement of a payload that is no receipt at all, if Apple's server chokes on it: another night brings no
@@ -38,13 +38,20 @@ extension AppVerifier {
         }
     }
 
-    /// If Apple refuses a receipt, its signature is a second witness. What Apple signed is not malformed. “Not genuine”
-    /// contradicts Apple's own signature. A secret that doesn't fit may mean that the receipt is another app's.
-    private func heardWithWitness(_ outcome: VerifyReceiptOutcome, _ payload: String) -> Judgement {
+    /// Apple's signature is a second witness, against an answer that does not fit the receipt, and if Apple refuses it.
+    /// What Apple signed is not malformed. “Not genuine” contradicts Apple's own signature. A secret that doesn't fit may
+    /// mean that the receipt is another app's.
+    ///
+    /// - Parameter receipt: the receipt that Apple was asked about; `nil` if that is no app receipt.
+    private func heardWithWitness(
+        _ outcome: VerifyReceiptOutcome, _ payload: String, _ receipt: PlainAppReceipt?
+    ) -> Judgement {
         let verdict = ReceiptVerdict(outcome, now: now)
-        guard case .problem(let problem, let text) = verdict, outcome.needsWitness else {
-            return contradicted(verdict, payload) ?? Judgement(verdict)
+        if case .genuine(let told) = outcome, case .verified(let answer) = verdict {
+            return contradicted(answer, payload, receipt)
+                ?? completed(answer, holding: told.idsInReceipt, payload, receipt) ?? Judgement(verdict)
         }
+        guard case .problem(let problem, let text) = verdict, outcome.needsWitness else { return Judgement(verdict) }
         let proof = offline.check(payload, for: settings)
         switch (outcome, proof.signature) {
         case (.needsSecret, .valid) where proof.isOfAnotherApp(than: settings.app): return Judgement(proof)
@@ -63,23 +70,47 @@ extension AppVerifier {
 }
 
 extension AppVerifier {
-    /// The judgement of an answer that Apple's signature over the receipt contradicts: it names another app, or holds
-    /// none of the purchases. It is the answer to another question, or no whole one. Otherwise `nil`.
-    private func contradicted(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement? {
-        guard case .verified(let answer) = verdict else { return nil }
+    /// The judgement of an answer that Apple's signature over the receipt contradicts: it names another app or another
+    /// environment, or holds none of the purchases. It is the answer to another question, or no whole one. Otherwise
+    /// `nil`.
+    private func contradicted(
+        _ answer: VerifiedReceipt, _ payload: String, _ receipt: PlainAppReceipt?
+    ) -> Judgement? {
         let named = answer.bundleID ?? settings.app.bundleID
-        guard named != settings.app.bundleID || !answer.mayBeOf(payload) else { return nil }
+        let isOfApp = named == settings.app.bundleID && answer.environment == settings.app.environment
+        guard !isOfApp || !answer.mayBeOf(receipt) else { return nil }
         let proof = offline.check(payload, for: settings)
         guard proof.signature == .valid, let signed = proof.contents else { return nil }
         let found: String
         if let bundleID = signed.bundleID, bundleID != named {
             found = "Apple's answer is of a receipt of \(named), and Apple signed this one for \(bundleID)"
+        } else if signed.environment != answer.environment {
+            found = """
+                Apple's answer is of the environment \(answer.environment.rawValue), and Apple signed this receipt in \
+                \(signed.environment.rawValue)
+                """
         } else if !signed.transactions.isEmpty, answer.ids.isDisjoint(with: signed.ids) {
             found = "Apple's answer holds none of the purchases in the receipt that Apple signed"
         } else {
             return nil
         }
         return Judgement(.problem(.unreadableAnswer, found), .valid)
+    }
+
+    /// The judgement of an answer that lacks some of the purchases in the receipt: Apple's signature says that they were
+    /// made, and stands until Apple tells of them. Otherwise `nil`.
+    ///
+    /// - Parameter count: how many the answer says are in the receipt.
+    private func completed(
+        _ answer: VerifiedReceipt, holding count: Int, _ payload: String, _ receipt: PlainAppReceipt?
+    ) -> Judgement? {
+        guard let receipt, receipt.purchases > count else { return nil }
+        let proof = offline.check(payload, for: settings)
+        guard proof.signature == .valid, let signed = proof.contents else { return nil }
+        var whole = answer
+        let told = Set(answer.transactions.map(\.transaction.id))
+        whole.transactions += signed.transactions.filter { !told.contains($0.transaction.id) }
+        return Judgement(.verified(whole), .valid)
     }
 }
 
@@ -91,11 +122,11 @@ extension VerifiedReceipt {
 
     /// Whether an answer may be of that receipt, by a look at its bytes: to read every receipt would take longer than
     /// all else that is done with it. Of an answer the receipt's own purchases come first.
-    fileprivate func mayBeOf(_ payload: String) -> Bool {
+    fileprivate func mayBeOf(_ receipt: PlainAppReceipt?) -> Bool {
         if transactions.isEmpty { return !unreadable.isEmpty }
-        guard ReceiptText.isPlainAppReceipt(payload) else { return true }
-        let ids = transactions.lazy.flatMap { [$0.transaction.id.text, $0.transaction.originalID.text] }
-        return ReceiptText.holdsAny(of: ids, payload)
+        guard let receipt else { return true }
+        return receipt.holdsAny(
+            of: transactions.lazy.flatMap { [$0.transaction.id.text, $0.transaction.originalID.text] })
     }
 }
 

@@ -50,22 +50,6 @@ extension ReceiptText {
         }
     }
 
-    /// Whether an app receipt in canonical base64 holds one of these texts, anywhere. That takes a fraction of what
-    /// reading it does, and nothing of it is verified.
-    package static func holdsAny(of texts: some Sequence<String>, _ receipt: String) -> Bool {
-        guard let bytes = Data(base64Encoded: receipt) else { return false }
-        return bytes.withUnsafeBytes { bytes in texts.contains { holds(Array($0.utf8), bytes) } }
-    }
-
-    private static func holds(_ text: [UInt8], _ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let first = text.first, var next = bytes.baseAddress else { return false }
-        let end = next + bytes.count
-        while end - next >= text.count, let found = memchr(next, Int32(first), end - next - text.count + 1) {
-            if memcmp(found, text, text.count) == 0 { return true }
-            next = UnsafeRawPointer(found) + 1
-        }
-        return false
-    }
 }
 
 /// One look at uploaded bytes: their form, or the bytes that they wrap.

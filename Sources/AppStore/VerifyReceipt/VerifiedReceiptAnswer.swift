@@ -15,6 +15,8 @@ public struct VerifiedReceiptAnswer: Sendable, Hashable {
     /// The union of `in_app` and `latest_receipt_info` by transaction id, in the order of the answer; neither list
     /// contains the other.
     public var transactions: [AppStoreTransaction]
+    /// How many different ids Apple's answer has in `in_app`, the list of what the receipt itself holds.
+    public var idsInReceipt: Int
     public var pendingRenewals: [PendingRenewal]
     /// Whether it is an iOS 6 style receipt, which is one transaction.
     public var isFlat: Bool
@@ -24,6 +26,7 @@ public struct VerifiedReceiptAnswer: Sendable, Hashable {
     public init(environment: String, transactions: [AppStoreTransaction] = []) {
         self.environment = environment
         self.transactions = transactions
+        self.idsInReceipt = 0
         self.pendingRenewals = []
         self.isFlat = false
         self.unusableRows = []

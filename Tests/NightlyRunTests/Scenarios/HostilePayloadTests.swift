@@ -155,6 +155,49 @@ import Verification
         }
     }
 
+    /// Nobody paid for what is sandbox's: by such an answer a paid purchase would be out of every list, for ever.
+    @Test func anAnswerOfTheOtherEnvironmentThanApplesSignatureSettlesNothing() async throws {
+        let answer = """
+            {"status":0,"environment":"Sandbox","receipt":{"bundle_id":"\(Play.bundleID)",\
+            "in_app":[\(Self.row("1000000000000404"))]}}
+            """
+        try await withAnswers({ _ in .http(200, answer) }) { play in
+            let bought = SimulatedTransaction(
+                id: "1000000000000404", productID: "gems.60", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([bought]))
+            let findings = try await play.night().findings
+            #expect(findings.unverified.map(\.problem) == [.unreadableAnswer])
+            #expect(findings.unverified.first?.detail.contains("Sandbox") == true)
+            #expect(try await play.count("iap.transactions") == 0)
+        }
+    }
+
+    /// As where the list of the receipt's own purchases is cut, or empty beside that of the subscriptions.
+    @Test(arguments: ["in_app", "latest_receipt_info"])
+    func whatApplesAnswerLacksItsSignatureBrings(list: String) async throws {
+        let row = Self.row("1000000000000405")
+        let answer = """
+            {"status":0,"environment":"Production","receipt":{"in_app":[\(list == "in_app" ? row : "")]},\
+            "latest_receipt_info":[\(list == "in_app" ? "" : row)]}
+            """
+        try await withAnswers({ _ in .http(200, answer) }) { play in
+            let bought = ["1000000000000405", "1000000000000406"].map {
+                SimulatedTransaction(id: $0, productID: "gems.60", purchasedAt: play.began - 90_000)
+            }
+            try await play.upload(play.receipt(bought))
+            _ = try await play.night()
+            #expect(try await play.count("iap.white WHERE source = 'verify_receipt'") == 1)
+            #expect(try await play.count("iap.white WHERE source = 'local'") == 1)
+            #expect(try await play.count("iap.receipts WHERE signature = 'valid' AND state = 'watched'") == 1)
+        }
+    }
+
+    private static func row(_ id: String) -> String {
+        """
+        {"quantity":"1","product_id":"gems.60","transaction_id":"\(id)","purchase_date_ms":"1700000000000"}
+        """
+    }
+
     /// Most that hold nothing are genuine all the same, and are given up in time.
     @Test func anEmptyAnswerOfAnEmptyReceiptIsNoContradiction() async throws {
         let answer = #"{"status":0,"environment":"Production","receipt":{"bundle_id":"\#(Play.bundleID)","in_app":[]}}"#

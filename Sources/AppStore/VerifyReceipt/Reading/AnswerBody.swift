@@ -30,12 +30,14 @@ struct AnswerBody {
         guard let receipt else { return nil }
         var union = TransactionUnion()
         union.add(receipt.rows, from: receipt.isFlat ? "receipt" : "in_app")
+        let idsInReceipt = union.count
         if let flaw = receipt.flaw { union.note(flaw) }
         for (list, rows) in latest {
             if let rows { union.add(rows, from: list) } else { union.note("\(list) is neither a list nor an object") }
         }
         var answer = VerifiedReceiptAnswer(
             environment: environment ?? endpoint, transactions: union.transactions())
+        answer.idsInReceipt = idsInReceipt
         answer.bundleID = receipt.bundleID
         answer.receiptType = receipt.receiptType
         answer.applicationVersion = receipt.applicationVersion

@@ -7,6 +7,9 @@ struct TransactionUnion {
     private var united: [(row: TransactionRow, place: String)] = []
     private var indexByID: [String: Int] = [:]
 
+    /// How many different transactions were added.
+    var count: Int { united.count }
+
     /// Adds the rows of the list with this name. If a transaction is in several rows, what was read first stays.
     mutating func add(_ rows: [TransactionRow], from list: String) {
         for (index, row) in rows.enumerated() {
