@@ -1,4 +1,5 @@
 import AppStore
+import Foundation
 package import Reconciliation
 
 /// Asks the App Store Server API about what an app sold before: about customers, for what has changed since they were
@@ -13,6 +14,7 @@ package struct AppleQuestions: Sendable {
         /// Each purchase once, with Apple's signature over it, as a proof to hand in.
         package fileprivate(set) var purchases: [(verified: VerifiedTransaction, proof: String)] = []
         private var indices: [TransactionID: Int] = [:]
+        private var signedAt: [TransactionID: Date] = [:]
         /// How far the history is known now; `nil` if something before could not be read.
         package var revision: String? { unreadable.isEmpty ? lastRevision : nil }
         private var lastRevision: String?
@@ -30,7 +32,10 @@ package struct AppleQuestions: Sendable {
             unreadable += page.unverified.map { "\($0)" }
             for (signed, proof) in zip(page.transactions, page.proofs) {
                 do {
-                    add(VerifiedTransaction(try Transaction(signed), source: .serverAPI), proof)
+                    let transaction = try Transaction(signed)
+                    guard !signed.isOlder(than: signedAt[transaction.id]) else { continue }
+                    signedAt[transaction.id] = signed.signedDate
+                    add(VerifiedTransaction(transaction, source: .serverAPI), proof)
                 } catch {
                     unreadable.append("\(error)")
                 }

@@ -98,6 +98,8 @@ actor CustomerHistories {
 /// Everything that a customer bought in an app, as Apple sees it now.
 struct CustomerHistory: Sendable {
     private(set) var transactions: [Transaction]
+    /// When Apple signed what is known of each.
+    private var signedAt: [TransactionID: Date] = [:]
     /// What could not be read of it, a sentence for each.
     var unreadable: [String] = []
 
@@ -116,11 +118,23 @@ struct CustomerHistory: Sendable {
         unreadable += page.unverified.map { "\($0)" }
         for signed in page.transactions {
             do {
-                transactions.append(try Transaction(signed))
+                let transaction = try Transaction(signed)
+                guard !signed.isOlder(than: signedAt[transaction.id]) else { continue }
+                transactions.append(transaction)
+                signedAt[transaction.id] = signed.signedDate
             } catch {
                 unreadable.append("\(error)")
             }
         }
+    }
+}
+
+extension SignedTransaction {
+    /// Whether Apple signed it before what it told of the same transaction on another page: a page may come once more,
+    /// as it was.
+    func isOlder(than other: Date?) -> Bool {
+        guard let other, let signedDate else { return false }
+        return signedDate < other
     }
 }
 

@@ -35,6 +35,8 @@ public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
         private var after: String?
         private var environment: ServerEnvironment?
         private var isAtEnd = false
+        /// Why nothing comes after the last page, though Apple says that there is more.
+        private var flaw: ServerAPIOutcome<Page>?
         /// Hashes only, as there may be many pages.
         private var asked: Set<Int> = []
         private let fetch: Fetch
@@ -48,7 +50,10 @@ public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(CancellationError) -> ServerAPIOutcome<Page>? {
-            if isAtEnd { return nil }
+            if isAtEnd {
+                defer { flaw = nil }
+                return flaw
+            }
             let outcome = try await fetch(after, environment)
             guard let page = outcome.value, page.hasMore else {
                 isAtEnd = true
@@ -57,8 +62,10 @@ public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
             // Otherwise the same page, or several in turn, would be asked for endlessly.
             asked.insert(after.hashValue)
             guard let continuation = page.continuation, !asked.contains(Optional(continuation).hashValue) else {
+                // What the page itself holds is Apple's word all the same.
                 isAtEnd = true
-                return .tryAgain(.unreadable("it says that there is more, and not where"))
+                flaw = .tryAgain(.unreadable("it says that there is more, and not where"))
+                return outcome
             }
             after = continuation
             environment = page.environment

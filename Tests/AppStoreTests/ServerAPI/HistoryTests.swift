@@ -76,6 +76,8 @@ import Testing
         try await ServerAPIStage.with(reply: .page([], revision: revision, hasMore: true)) { stage in
             let pages = try await outcomes(stage.client.history(ofCustomerWith: "0"))
             #expect(pages.last == .tryAgain(.unreadable("it says that there is more, and not where")))
+            // What stands on the pages is Apple's word all the same.
+            #expect(pages.compactMap(\.value).count == stage.asked.count)
             #expect(stage.asked.count == (revision == nil ? 1 : 2))
         }
     }

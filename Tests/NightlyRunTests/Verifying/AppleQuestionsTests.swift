@@ -79,4 +79,38 @@ import Verification
             #expect(changes.revision == "r")
         }
     }
+
+    /// As from a cache on the way: what it tells was so before the refund.
+    @Test func aPageThatComesOnceMoreTakesNothingBack() async throws {
+        let refunded = Signed.transaction("42", further: #","revocationDate":\#(Signed.now),"revocationReason":0"#)
+        let pages = [
+            #"{"signedTransactions":["\#(refunded)"],"hasMore":true,"revision":"r1"}"#,
+            Signed.page([Signed.transaction("42", signedAt: Signed.now - 60_000), Signed.transaction("43")]),
+        ]
+        try await VerificationStage.with(reply: { request in
+            (200, pages[request.path.contains("revision=r1") ? 1 : 0])
+        }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: nil, in: .production)
+            guard case .answer(let changes) = told else { return #expect(Bool(false), "\(told)") }
+            #expect(changes.purchases.map(\.verified.transaction.id.text) == ["42", "43"])
+            #expect(changes.purchases.first?.proof == refunded)
+            // Signed before all of that, so that only Apple's answer tells of the refund.
+            let judgement = try await stage.judge(Signed.transaction("42", signedAt: Signed.now - 120_000))
+            guard case .verified(let receipt) = judgement.verdict else { return #expect(Bool(false)) }
+            #expect(receipt.transactions.map(\.transaction.id.text) == ["42", "43"])
+            #expect(receipt.transactions.first?.transaction.refundedAt != nil)
+        }
+    }
+
+    /// Apple tells of a purchase on a page after which it says that there is more, and not where.
+    @Test func whatStandsOnTheLastPageIsTakenThoughMoreIsWanting() async throws {
+        let page = #"{"signedTransactions":["\#(Signed.transaction("43"))"],"hasMore":true,"revision":"r1"}"#
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: "r1", in: .production)
+            guard case .answer(let changes) = told else { return #expect(Bool(false), "\(told)") }
+            #expect(changes.purchases.map(\.verified.transaction.id.text) == ["43"])
+        }
+    }
 }

@@ -86,13 +86,13 @@ enum Signed {
 
     static func transaction(
         _ id: String, original: String? = nil, bundleID: String = VerificationStage.bundleID,
-        environment: String = "Production", further: String = ""
+        environment: String = "Production", signedAt: Int64 = now, further: String = ""
     ) -> String {
         jws(
             """
             {"transactionId":"\(id)","originalTransactionId":"\(original ?? id)","bundleId":"\(bundleID)",\
             "productId":"gems_100","purchaseDate":1700000000000,"quantity":1,"type":"Consumable",\
-            "environment":"\(environment)","appTransactionId":"704","signedDate":\(now)\(further)}
+            "environment":"\(environment)","appTransactionId":"704","signedDate":\(signedAt)\(further)}
             """)
     }
 
