@@ -61,6 +61,11 @@ SELECT results_eq('SELECT test.taken()', $$VALUES ('100 ann 1')$$, 'it is taken'
 SELECT is_empty('SELECT test.taken()', 'and leased');
 SELECT test.end_leases();
 SELECT results_eq('SELECT test.taken()', $$VALUES ('100 ann 2')$$, 'what is not claimed comes back');
+UPDATE iap.redeliveries SET tries = 1, due_at = now() + interval '20 days';
+SELECT results_eq(
+    $$SELECT test.taken(lease => '1 day')$$, $$VALUES ('100 ann 2')$$,
+    'and so does what was taken while a clock was ahead, once');
+SELECT is_empty('SELECT test.taken()', 'for a day at most');
 SELECT is(test.claim('100', 'ann'), 'delivered', 'claimed, it is done');
 SELECT test.end_leases();
 SELECT is_empty('SELECT test.taken()', 'and comes back no more');

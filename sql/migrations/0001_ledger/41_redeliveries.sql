@@ -308,7 +308,8 @@ BEGIN
             SELECT *
             FROM iap.redeliveries AS due
             WHERE due.bundle_id = take_redeliveries.bundle_id AND due.ended_at IS NULL AND due.tries < 5
-                AND due.due_at <= began
+                -- No lease is longer than a day, nor any call: what ends later was taken while the clock was ahead.
+                AND (due.due_at <= began OR due.due_at > began + interval '2 days')
             ORDER BY due.due_at, due.transaction_id, due.environment
             LIMIT most - given
             FOR UPDATE SKIP LOCKED
