@@ -20,12 +20,19 @@ struct Troubles {
 
     mutating func judge(_ bundleID: String) { judged.insert(bundleID) }
 
-    /// Names an app of which nothing could be verified until a setting is mended, in a sentence with the first
-    /// receipt's words.
+    /// Names an app of which nothing could be verified, until a setting is mended or because Apple was reached for none
+    /// of its receipts, in a sentence with the first receipt's words.
     var unverifiable: String? {
-        met.filter { $0.key.problem.needsAnOperator && !judged.contains($0.key.bundleID) }
+        met.filter { $0.key.problem.needsAnOperator ? !judged.contains($0.key.bundleID) : isOutOfReach($0.key) }
             .min { $0.key.bundleID < $1.key.bundleID }
             .map { "nothing of \($0.key.bundleID) could be verified: \($0.value.text)" }
+    }
+
+    /// Whether receipts of an app met this because Apple was not reached for any of them. One that Apple answered, if
+    /// only to try it again, was at fault itself.
+    private func isOutOfReach(_ kind: Kind) -> Bool {
+        kind.problem == .appleUnreachable && !judged.contains(kind.bundleID)
+            && !met.keys.contains { $0.bundleID == kind.bundleID && $0.problem != kind.problem }
     }
 
     /// Takes in receipts of an app that must be tried again.

@@ -25,6 +25,21 @@ import Testing
         #expect(areFirst == [true, true, false, true])
     }
 
+    /// Where one app is verified by `verifyReceipt` and another by the App Store Server API, one of these may be down.
+    @Test func anAppForWhichAppleWasNotReachedIsNamed() {
+        var troubles = Troubles()
+        troubles.judge("com.example.a")
+        _ = troubles.add(9, of: "com.example.a", .appleUnreachable, "HTTP 503")
+        #expect(troubles.unverifiable == nil)
+        _ = troubles.add(1, of: "com.example.b", .appleUnreachable, "HTTP 503")
+        #expect(troubles.unverifiable == "nothing of com.example.b could be verified: HTTP 503")
+        // Apple answered to this one.
+        _ = troubles.add(1, of: "com.example.b", .tryAgain, "status 21009")
+        #expect(troubles.unverifiable == nil)
+        _ = troubles.add(1, of: "com.example.b", .needsConfiguration, "no secret")
+        #expect(troubles.unverifiable == "nothing of com.example.b could be verified: no secret")
+    }
+
     @Test func aSentenceHasOneFullStop() {
         #expect(["lost it", "lost it.", "why?", ""].map(\.sentence) == ["lost it.", "lost it.", "why?", ""])
     }
