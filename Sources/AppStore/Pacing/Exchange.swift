@@ -45,7 +45,7 @@ extension Exchange {
             let worthRetrying = response.status == 408 || response.status == 425
             self.init(.failed(failed, worthRetrying: worthRetrying), load: load, health: .down)
         }
-        retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
+        retryAfter = RetryAfter.seconds(in: response.headers, now: now)
     }
 
     /// Judges a request that got no response; throws if it was cancelled.

@@ -1,11 +1,20 @@
 import CivilTime
 import Foundation
+import HTTP
 
 /// Reads `Retry-After`: seconds or an HTTP date (RFC 9110), or the UNIX time in milliseconds at which to come back,
 /// which Apple's servers send.
 enum RetryAfter {
     /// From this number on, which would be three thousand years in seconds, it is Apple's UNIX time in milliseconds.
     private static let firstUNIXTime: Int64 = 100_000_000_000
+
+    /// The number of seconds from now that a response asks to wait. The moments in it are by the server's clock, and so is
+    /// its date: this host's may be minutes off, by which a wait of a second would be longer than a run waits.
+    ///
+    /// - Parameter now: this host's present, for a response without a date.
+    static func seconds(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
+        headers["retry-after"].flatMap { seconds($0, now: headers["date"].flatMap(httpDate) ?? now) }
+    }
 
     /// The number of seconds from now that the value asks to wait; 0 for a past time, `nil` if it can't be read.
     static func seconds(_ value: String, now: Date) -> TimeInterval? {

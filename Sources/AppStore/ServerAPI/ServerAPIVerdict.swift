@@ -51,7 +51,7 @@ extension Exchange where Meaning == ServerAPIVerdict {
                 failure.meaning, load: AdaptiveLimit.Sign(unanswered: response.status),
                 health: response.status >= 500 ? .down : .busy)
         }
-        retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
+        retryAfter = RetryAfter.seconds(in: response.headers, now: now)
     }
 }
 

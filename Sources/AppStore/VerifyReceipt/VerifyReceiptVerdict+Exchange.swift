@@ -17,7 +17,7 @@ extension Exchange where Meaning == VerifyReceiptVerdict {
             return
         }
         self.init(VerifyReceiptVerdict(body: response.body, endpoint: endpoint, hasSecret: hasSecret))
-        retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
+        retryAfter = RetryAfter.seconds(in: response.headers, now: now)
     }
 
     private init(_ verdict: VerifyReceiptVerdict) {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import Testing
 
 @testable import AppStore
@@ -23,6 +24,23 @@ import Testing
     ])
     func readsAnHTTPDate(value: String, seconds: Double) {
         #expect(RetryAfter.seconds(value, now: now) == seconds)
+    }
+
+    /// This host's clock may be minutes off.
+    @Test(
+        arguments: [
+            ("1795230182000", "Sat, 21 Nov 2026 03:03:00 GMT", 2),
+            ("Sat, 21 Nov 2026 02:57:30 GMT", "Sat, 21 Nov 2026 02:57:00 GMT", 30),
+            ("7", "Sat, 21 Nov 2026 03:03:00 GMT", 7), ("1795230002500", "soon", 2.5), ("1795230002500", nil, 2.5),
+        ] as [(String, String?, Double)])
+    func goesByTheServersOwnClock(value: String, date: String?, seconds: Double) {
+        var headers: HTTPHeaders = ["Retry-After": value]
+        if let date { headers.append("Date", date) }
+        #expect(RetryAfter.seconds(in: headers, now: now) == seconds)
+    }
+
+    @Test func asksForNoWaitWithoutTheHeader() {
+        #expect(RetryAfter.seconds(in: ["Date": "Sat, 21 Nov 2026 03:03:00 GMT"], now: now) == nil)
     }
 
     @Test(arguments: [
