@@ -9,6 +9,8 @@ struct HearingWindow: Hashable {
     private static let day: TimeInterval = 86_400
     /// It is not documented by which of its dates a notification is found, and one may be listed late.
     static let overlap = day
+    /// Apple refuses a start before the time for which it keeps its history, by its own clock.
+    static let margin: TimeInterval = 2 * 3600
 
     /// The windows from the time up to which the history was read, less a day. The first time they begin with `since`,
     /// or as far back as Apple keeps the history: 180 days, and 30 in sandbox.
@@ -32,7 +34,7 @@ struct HearingWindow: Hashable {
 
     /// The time from which on Apple keeps its history.
     private static func kept(_ environment: Environment, _ now: Date) -> Date {
-        now - (environment == .production ? 180 : 30) * day + 600
+        now - (environment == .production ? 180 : 30) * day + margin
     }
 
     private static func between(_ start: Date, and end: Date) -> [HearingWindow] {
@@ -42,7 +44,9 @@ struct HearingWindow: Hashable {
         var windows: [HearingWindow] = []
         var from = start
         while from < end {
-            let to = min(end, from + length)
+            // The last takes in the remainder. Alone that might be a second long, and begin after Apple's present if
+            // Apple's clock is a little behind: then Apple refuses it.
+            let to = end.timeIntervalSince(from) < 2 * length ? end : from + length
             windows.append(HearingWindow(start: from, end: to))
             from = to
         }
