@@ -443,6 +443,16 @@ class Evidence(PageTestCase):
         for command in commands:
             self.assertIn(wanted, command)
 
+    def test_where_it_is_not_certain_whose_it_is_the_command_asks_for_the_user(self):
+        wanted = next(
+            case["transaction_id"] for case in self.report()["cases"]
+            if len(case["candidates"]) != 1 or "owner_uncertain" in case["reasons"])
+        self.open(f"q={wanted}")
+        self.one("tr.case .disclose").click()
+        self.assertEqual(
+            self.one("tr.evidence .commands code").text,
+            f'iap-reconcile resolve {wanted} --delivered --user "" --by "" --note ""')
+
     def test_copies_a_command_for_each_case_that_the_filters_leave(self):
         self.browser.execute_cdp_cmd(
             "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})

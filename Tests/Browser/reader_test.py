@@ -48,6 +48,27 @@ class Printed(PageTestCase):
         self.assertNotIn(self.report()["cases"][3]["transaction_id"], text)
 
 
+    def test_nothing_is_wider_than_a_sheet(self):
+        self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        # A4 without the margins that browsers leave.
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": 717, "height": 1045, "deviceScaleFactor": 1, "mobile": False})
+        try:
+            # A product's id as long as they come: it has nowhere to break.
+            wide = self.browser.execute_script("""
+                for (const id of document.querySelectorAll('#cases-table tr.case td:nth-child(4) code')) {
+                    id.textContent = 'com.example.reader.premium.monthly.introductory';
+                }
+                return [...document.querySelectorAll('table')].map(table => Math.ceil(table.getBoundingClientRect().right))
+            """)
+        finally:
+            self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+            self.browser.execute_script("dispatchEvent(new Event('afterprint'))")
+        self.assertEqual([right for right in wide if right > 717], [])
+
+
 class ManyPrinted(PageTestCase):
     sample = "many"
 

@@ -598,7 +598,11 @@
         const argument = /^[\w.:-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`;
         return `iap-reconcile ${name} ${id.startsWith("-") ? `${options} -- ${argument}` : `${argument} ${options}`}`;
     };
-    const resolving = row => command("resolve", get(row, "id"), '--delivered --by "" --note ""');
+    // Without a user, `resolve` takes the one for whom anything speaks, or nobody: who was asked first is to be named.
+    const isOneCertainOwner = row => get(row, "owners") === 1
+        && !get(row, "reasons").some(reason => settings.reasons[reason] === "owner_uncertain");
+    const resolving = row => command("resolve", get(row, "id"),
+        isOneCertainOwner(row) ? '--delivered --by "" --note ""' : '--delivered --user "" --by "" --note ""');
     const commands = row => {
         const id = get(row, "id");
         return el("section", { class: "commands" }, el("h3", null, word("commands")),
