@@ -14,6 +14,7 @@ import Testing
             (["runn"], 64, "did you mean “run”?"),
             (["run", "--dryrun"], 64, "did you mean “--dry-run”?"),
             (["run", "--config", "/nonexistent/x.conf"], 78, "/nonexistent/x.conf: the configuration can't be read"),
+            (["doctor", "--config", "/nonexistent/x.conf"], 78, "let “iap-reconcile setup” make one, or name another"),
             (["run", "--config", "/"], 78, "no regular file"),
         ] as [([String], Int32, String)])
     func badInputIsNamed(arguments: [String], status: Int32, message: String) async throws {

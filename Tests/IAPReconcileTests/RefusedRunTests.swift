@@ -25,9 +25,11 @@ import Testing
     @Test func aRoleThatMayNotIsToldWhichMay() async throws {
         try await withScratchDatabase { database async throws -> Void in
             try await withConfiguration(of: database.conninfo(as: "iap_finance")) { file in
-                let commands = [["run"], ["report"], ["history"], ["verify"], ["statement", "2026-09"], ["purge"]]
+                let commands = [["run"], ["report"], ["verify"], ["statement", "2026-09"], ["purge"]]
                 let others = [
                     (["check", "x"], "iap_support: name its login with “support_conninfo”"),
+                    (["history"], "iap_support: name its login with “support_conninfo”"),
+                    (["diff", "1", "2"], "iap_support: name its login with “support_conninfo”"),
                     (["erase", "x", "--by", "y"], "iap_privacy: name its login with “privacy_conninfo”"),
                     (["import", "orders", "-"], "iap_import: name its login with “import_conninfo”"),
                 ]
@@ -38,6 +40,16 @@ import Testing
                     #expect(ended.status == 77, "\(command)")
                     #expect(ended.errors.contains("works as role \(words)"), "\(command): \(ended.errors)")
                 }
+            }
+        }
+    }
+
+    @Test func whoMayMakeNoTablesIsToldHowToNameTheOwner() async throws {
+        try await withScratchDatabase { database async throws -> Void in
+            try await withConfiguration(of: database.conninfo(as: "iap_finance")) { file in
+                let ended = try await ChildProcess.run(ProgramNight.program, ["migrate", "--config", file])
+                #expect(ended.status == 77)
+                #expect(ended.errors.contains("name its login with “owner_conninfo”"), "\(ended.errors)")
             }
         }
     }

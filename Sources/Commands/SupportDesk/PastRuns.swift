@@ -12,7 +12,7 @@ public struct PastRuns: Sendable {
 
     /// The runs of so many days up to the latest, the oldest first.
     public func list(days: Int) async throws(JobError) -> [PastRun] {
-        try await withLedger(settings.ledger) { session async throws(LedgerError) in
+        try await withLedger(settings.ledger, explained: SupportDesk.explained) { session async throws(LedgerError) in
             try await session.pastRuns(days: days)
         }
     }
@@ -21,7 +21,8 @@ public struct PastRuns: Sendable {
     ///
     /// - Throws: `JobError.notFound` if a run is not known to have ended.
     public func differences(from: Int64, to: Int64) async throws(JobError) -> CaseDifferences {
-        let found = try await withLedger(settings.ledger) { session async throws(LedgerError) in
+        let found = try await withLedger(settings.ledger, explained: SupportDesk.explained) {
+            session async throws(LedgerError) in
             try await session.differences(from: from, to: to)
         }
         guard let found else {

@@ -32,12 +32,13 @@ extension Configuration {
     static func read(_ path: String, secrets: Secrets) throws(ConfigurationError) -> Configuration {
         let file: RegularFile
         let data: Data
-        do {
+        do throws(RegularFile.Problem) {
             file = try RegularFile(path)
             data = try file.read()
         } catch {
+            let making = error.isOfNoFile ? "let “iap-reconcile setup” make one, or " : ""
             throw ConfigurationError(
-                file: path, line: nil, text: "the configuration \(error); name another with --config FILE")
+                file: path, line: nil, text: "the configuration \(error); \(making)name another with --config FILE")
         }
         guard let text = String(data: data, encoding: .utf8), !text.contains("\0") else {
             throw ConfigurationError(file: path, line: nil, text: "the configuration is not text in UTF-8")

@@ -12,6 +12,8 @@ struct RegularFile {
     /// Why a file can't be read, a phrase to end a sentence about it.
     struct Problem: Error, CustomStringConvertible {
         let description: String
+        /// Whether there is no such file.
+        var isOfNoFile = false
     }
 
     init(_ path: String) throws(Problem) {
@@ -37,6 +39,7 @@ struct RegularFile {
     }
 
     private static func problem() -> Problem {
-        Problem(description: "can't be read: \(String(cString: strerror(errno)))")
+        let cause = errno
+        return Problem(description: "can't be read: \(String(cString: strerror(cause)))", isOfNoFile: cause == ENOENT)
     }
 }
