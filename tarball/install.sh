@@ -43,4 +43,5 @@ if [ -d /etc/logrotate.d ]; then
     install -m 644 /usr/local/share/iap-reconcile/cron/iap-reconcile.logrotate /etc/logrotate.d/iap-reconcile
 fi
 /usr/local/bin/iap-reconcile --version
-echo "Next: docs/operate.md, from the database on. The configuration is $conf; the timer is off."
+echo "Next: iap-reconcile setup, which makes what the job needs step by step (with --dry-run it only says what)."
+echo "docs/operate.md has the rest. The configuration is $conf; the timer is off."

@@ -62,8 +62,8 @@ package struct DecisionResults {
             "other evidence came since that report, or an earlier decision was taken back: decide by the latest report"
         case .alreadyDelivered:
             """
-            it was delivered since; iap-reconcile check says by whom: if not by the support desk, who has delivered it by \
-            hand, too, delivered twice
+            it was delivered since; iap-reconcile check says by whom: if not by the support desk, and you have given it \
+            by hand, too, the customer has it twice
             """
         case .excluded: "nothing is owed any more; iap-reconcile check says why"
         case .severalOwners: "evidence speaks for several users; say to whom with iap-reconcile resolve --user"

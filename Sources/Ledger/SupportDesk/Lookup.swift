@@ -10,8 +10,10 @@ extension LedgerSession {
     public func lookUp(_ id: String, and further: [TransactionID] = []) async throws(LedgerError) -> Enquiry {
         try await reading {
             let uploads = try await uploads(forOrder: id)
+            var named = try await transactions(named: id, seenIn: uploads)
+            if named.isEmpty { named = try await deliveries(matchedWith: id) }
             let names =
-                try await transactions(named: id, seenIn: uploads) + openTransactions(of: id)
+                try await named + openTransactions(of: id)
                 + further.map { TransactionName(id: $0.text, bundleID: nil) }
             var enquiry = Enquiry(id: id)
             enquiry.isCut = names.count > Lookup.longest
@@ -74,6 +76,33 @@ extension LedgerSession {
                 ORDER BY purchased_at DESC
                 LIMIT \(Lookup.rowLimit)
             )
+            """
+        ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
+    }
+
+    /// What an order's user was delivered for no order, after the night matched it best with this one: a grant names no
+    /// order, nor need a claim or the support desk. As `iap.status` tells the customer.
+    private func deliveries(matchedWith orderID: String) async throws -> [TransactionName] {
+        try await connection.query(
+            """
+            SELECT delivered.transaction_id, delivered.bundle_id
+            FROM orders
+            CROSS JOIN LATERAL (
+                SELECT had.transaction_id, had.bundle_id, had.environment
+                FROM transactions AS had
+                WHERE had.user_id = orders.user_id AND had.bundle_id = orders.bundle_id AND had.place = 'black'
+                    AND had.order_id IS NULL
+                OFFSET 0
+            ) AS delivered
+            CROSS JOIN LATERAL (
+                SELECT
+                FROM cases
+                WHERE cases.transaction_id = delivered.transaction_id AND cases.bundle_id = delivered.bundle_id
+                    AND cases.environment = delivered.environment AND cases.order_ids[1] = \(orderID)
+                OFFSET 0
+            ) AS matched
+            WHERE orders.order_id = \(orderID)
+            LIMIT \(Lookup.rowLimit)
             """
         ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
     }

@@ -62,6 +62,14 @@ import Testing
             #expect(enquiry.transactions.map(\.key.id.text) == [gems.id])
             #expect(enquiry.transactions.first?.lostOrder?.assessment.orderIDs == ["o-3"])
             #expect(try await play.verdict(on: "o-4") == .unpaidOrder)
+            // Which order it was for need not be said of a delivery.
+            try await play.claim(gems)
+            guard case .delivered(let user, _, nil) = try await play.verdict(on: "o-3") else {
+                Issue.record("o-3: \(try await play.verdict(on: "o-3"))")
+                return
+            }
+            #expect(user == "anna")
+            #expect(try await play.verdict(on: "o-4") == .unpaidOrder)
         }
     }
 
