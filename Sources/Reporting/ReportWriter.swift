@@ -10,6 +10,8 @@ public final class ReportWriter: FindingsReceiver {
     public private(set) var location = ""
     /// The text of `summary.txt`, once the report is finished.
     public private(set) var summary = ""
+    /// Whether another run's report has the name that this one would have had, once the report is finished.
+    public private(set) var isNamesake = false
 
     private let folder: ReportFolder
     private let language: ReportLanguage
@@ -86,17 +88,28 @@ public final class ReportWriter: FindingsReceiver {
         try handOn()
         guard let writing else { return }
         for form in writing.forms.dropLast() { form.finish() }
-        try ReportFigures(writing.context.run).write(to: folder)
-        try writing.summary.finish()
+        let figures = ReportFigures(writing.context.run)
+        try figures.write(to: folder)
         for form in writing.forms.dropLast() { try form.wait() }
         // The room that the spreadsheet finds on the disk must not go to another form meanwhile.
         writing.forms.last?.finish()
         try writing.forms.last?.wait()
-        location = try folder.publish(as: writing.context.name, standing: standing(of: writing.context.run))
-        summary = writing.summary.text
+        try put(writing, figures)
         try Overview(of: folder.directory, language: language, timeZone: writing.context.run.timeZone)
             .write(to: folder.directory)
         self.writing = nil
+    }
+
+    /// Puts the report in its place, which its summary names.
+    private func put(_ writing: Writing, _ figures: ReportFigures) throws {
+        let turn = folder.turn()
+        defer { withExtendedLifetime(turn) {} }
+        let name = folder.name(writing.context.name, of: figures)
+        isNamesake = name != writing.context.name
+        writing.summary.name = name
+        try writing.summary.finish()
+        location = try folder.publish(as: name, standing: standing(of: writing.context.run))
+        summary = writing.summary.text
     }
 
     /// Stops writing a report that was begun and not finished.

@@ -13,6 +13,7 @@ import Testing
             let lock = try #require(FolderLock(path))
             let folder = try ReportFolder(directory: path, patience: 0.1)
             try folder.file("summary.txt").finish()
+            #expect(folder.turn() == nil)
             #expect(try folder.publish(as: "2026-09-21-run-42", standing: .latest) == "\(path)/2026-09-21-run-42")
             #expect(FileManager.default.fileExists(atPath: "\(path)/latest/summary.txt"))
             withExtendedLifetime(lock) {}

@@ -109,6 +109,38 @@ import Testing
         }
     }
 
+    /// Databases that share a directory number their runs alike.
+    @Test(arguments: [false, true])
+    func takesThePlaceOfNoOtherRunsReport(begunAtOnce: Bool) throws {
+        try withFolder { folder in
+            func write(_ run: RunReport) throws -> ReportWriter {
+                let writer = try ReportWriter(directory: folder, programVersion: "1.0", isWrittenAgain: true)
+                try writer.begin(run)
+                try writer.finish()
+                return writer
+            }
+            var runs = [Sample.run(cases: 1), Sample.run(cases: 2)]
+            for place in runs.indices { runs[place].trail = AuditTrail(entries: 9, end: "\(place)") }
+            if !begunAtOnce {
+                runs[1].now = Sample.now.addingTimeInterval(1)
+                runs[0].trail = nil
+            }
+            let names = ["2026-09-21-run-42", "2026-09-21-run-42-2"]
+            // Written again, each has its own.
+            for (run, name) in zip(runs + runs.reversed(), names + names.reversed()) {
+                let writer = try write(run)
+                #expect(writer.location == "\(folder)/\(name)")
+                #expect(writer.isNamesake == (name == names[1]))
+                #expect(writer.summary.contains("\(folder)/\(name)\n"))
+                #expect(try String(contentsOfFile: "\(writer.location)/summary.txt", encoding: .utf8) == writer.summary)
+            }
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            #expect(left == names + ["index.html", "latest"])
+            let page = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            #expect(page.contains("<b>1</b>") && page.contains("<b>2</b>"))
+        }
+    }
+
     private func bytes(of folder: String) throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         return try Dictionary(

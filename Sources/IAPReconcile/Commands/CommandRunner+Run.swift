@@ -96,6 +96,13 @@ extension CommandRunner {
     private func finish(_ writer: ReportWriter) {
         StandardOutput.write(writer.summary)
         console.log(LogEntry(.info, "report written", fields: ["to": writer.location]))
+        guard writer.isNamesake else { return }
+        console.log(
+            LogEntry(
+                .warning,
+                "another run's report has the name that this one would have had; if several databases share the "
+                    + "report directory, give each its own with “directory” in [report]",
+                fields: ["report": writer.location]))
     }
 
     private func requireApps() throws(ConfigurationError) {

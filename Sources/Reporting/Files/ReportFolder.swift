@@ -66,10 +66,23 @@ struct ReportFolder {
         case aside
     }
 
-    /// Puts the report in its place, replacing an earlier one of the same name. Returns its path.
+    /// Takes the turn to put a report in its place; `nil` if another keeps it, and the report does without.
+    func turn() -> FolderLock? { FolderLock(directory, patience: patience) }
+
+    /// The name for the report of a run: the wanted one or, if another run's report has that, the first with a number
+    /// behind it that none has. Databases that share the directory number their runs on their own, and no report may
+    /// take another's place.
+    func name(_ wanted: String, of figures: ReportFigures) -> String {
+        let isFree = { (name: String) in
+            ReportFigures.read("\(directory)/\(name)")?.isOfAnotherRun(than: figures) != true
+        }
+        let numbered = sequence(first: 2) { $0 + 1 }.lazy.map { "\(wanted)-\($0)" }
+        return isFree(wanted) ? wanted : numbered.first(where: isFree) ?? wanted
+    }
+
+    /// Puts the report in its place, replacing an earlier one of the same name. Returns its path. The caller has the
+    /// turn for it.
     func publish(as name: String, standing: Standing) throws(ReportError) -> String {
-        let turn = FolderLock(directory, patience: patience)
-        defer { withExtendedLifetime(turn) {} }
         let place = "\(directory)/\(name)"
         let old = "\(temporary).old"
         let hadOld = rename(place, old) == 0

@@ -50,7 +50,7 @@ struct ReportContext: Sendable {
 
     var formats: Formats { Formats(timeZone: run.timeZone) }
 
-    /// The name of the report's folder.
+    /// The name that the report's folder has, unless another run's has it.
     var name: String {
         let day = formats.day(run.now)
         return run.runID.map { "\(day)-run-\($0)" } ?? "\(day)-dry-run"

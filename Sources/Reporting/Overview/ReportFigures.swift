@@ -15,6 +15,8 @@ struct ReportFigures: Codable, Equatable {
     /// Milliunits by currency.
     let money: [String: Int64]
     let due, verified: Int
+    /// Where the trail ended then; `nil` in a report older than this figure, and before any books were closed.
+    let trailEnd: String?
 
     init(_ run: RunReport) {
         runID = run.runID
@@ -30,6 +32,7 @@ struct ReportFigures: Codable, Equatable {
         money = Dictionary(uniqueKeysWithValues: run.cases.money.map { ($0.currency.text, $0.milliunits) })
         due = run.receipts.due
         verified = run.receipts.verified
+        trailEnd = run.trail?.end
     }
 
     enum CodingKeys: String, CodingKey {
@@ -40,6 +43,7 @@ struct ReportFigures: Codable, Equatable {
         case cases, new, pending, closed
         case byLikelihood = "by_likelihood"
         case money, due, verified
+        case trailEnd = "trail_end"
     }
 
     static let fileName = "figures.json"
@@ -51,6 +55,16 @@ struct ReportFigures: Codable, Equatable {
     static func read(_ folder: String) -> ReportFigures? {
         guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }
         return try? JSONDecoder.snakeCase().decode(ReportFigures.self, from: data)
+    }
+
+    /// Whether they are of another run: by its number or, since those of two databases begin at 1 each, by what else
+    /// tells two runs apart. A dry run leaves nothing by which it would be known again.
+    func isOfAnotherRun(than other: ReportFigures) -> Bool {
+        guard runID == other.runID else { return true }
+        guard runID != nil else { return false }
+        let ends = [trailEnd, other.trailEnd].compactMap(\.self)
+        // The file has milliseconds.
+        return abs(now.timeIntervalSince(other.now)) > 0.002 || (ends.count == 2 && ends[0] != ends[1])
     }
 
     var sums: [Money] {
