@@ -52,6 +52,14 @@ import Testing
         }
     }
 
+    /// Everybody may lay files there, and take away only their own.
+    @Test(.enabled(if: geteuid() != 0)) func aFolderOfDecisionsThatKeepsOthersFilesIsWrong() async {
+        let settings = JobSettings(database: "host=/nonexistent", apps: [])
+        let found = await Doctor(settings: settings, decisionsDirectory: "/tmp").examine()
+            .first { $0.name == "decisions" }
+        #expect(found?.verdict == .wrong && found?.text.contains("sticky") == true, "\(found?.text ?? "")")
+    }
+
     @Test func aRunThatWentByAWrongClockIsTold() async throws {
         try await withStage(customers: 30) { stage in
             _ = try await stage.run()

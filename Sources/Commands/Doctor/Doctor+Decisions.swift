@@ -6,13 +6,12 @@ extension Doctor {
     func decisions() -> [Finding] {
         guard let path = decisionsDirectory else { return [] }
         let name = "decisions"
-        let isUsable = access(path, R_OK | W_OK | X_OK) == 0
+        let problem = Self.problem(of: path)
         let folder = Finding(
-            name, isUsable ? .fine : .wrong,
-            isUsable ? "files of decisions in \(path) are taken" : "\(path) can't be read and written by this user",
-            remedy: isUsable
-                ? nil : "Make it belong to the user that runs the job: a file that was taken moves to its folder done/."
-        )
+            name, problem == nil ? .fine : .wrong, problem ?? "files of decisions in \(path) are taken",
+            remedy: problem.map { _ in
+                "Make it belong to the user that runs the job: a file that was taken moves to its folder done/."
+            })
         guard !SpreadsheetConversion.isInstalled else { return [folder] }
         return [
             folder,
@@ -20,5 +19,15 @@ extension Doctor {
                 name, .warning, "files that end with .xlsx can't be read: xlsx2csv or python3 is not installed",
                 remedy: "Install Debian's package xlsx2csv, or have decisions saved as CSV."),
         ]
+    }
+
+    /// Why files can't be taken from a folder and moved away; `nil` if they can.
+    private static func problem(of folder: String) -> String? {
+        guard access(folder, R_OK | W_OK | X_OK) == 0 else { return "\(folder) can't be read and written by this user" }
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_mode & S_ISVTX != 0, ![0, status.st_uid].contains(geteuid()) else {
+            return nil
+        }
+        return "of what others lay into \(folder) this user may move nothing away (its sticky bit is set)"
     }
 }

@@ -70,8 +70,14 @@ package struct DecisionFolderTaking {
                 sheet, by: "\(before.owner), by \(name)", from: name, results: results)
             tell(tally, of: name)
             guard tally.isComplete else { return }
-            guard FileStanding(path) == before, rename(path, place) == 0 else {
+            guard FileStanding(path) == before else {
                 return warn("it was changed meanwhile and stays; the next night takes it again", of: name)
+            }
+            guard rename(path, place) == 0 else {
+                let why = String(cString: strerror(errno))
+                return warn(
+                    "it was taken, and stays, for it can't be moved to done/: \(why); move it there, or each night "
+                        + "takes it again", of: name)
             }
         } catch {
             warn("it could not be taken: \(error)", of: name)

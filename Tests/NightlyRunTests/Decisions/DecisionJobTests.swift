@@ -8,6 +8,17 @@ import Reconciliation
 import Synchronization
 import Testing
 
+/// A folder on another file system than that of the tests' folders, on which nothing of theirs can be moved.
+private let otherDisk: URL? = {
+    func device(_ path: String) -> dev_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_dev : nil
+    }
+    let own = device(FileManager.default.temporaryDirectory.path(percentEncoded: false))
+    let other = ["/dev/shm", "/var/tmp"].first { device($0) != nil && device($0) != own }
+    return other.map { URL(filePath: $0) }
+}()
+
 /// Decisions that are read back from a report, with the nights around them.
 @Suite struct DecisionJobTests {
     /// A night with three cases, and the lines that decide on them.
@@ -165,6 +176,34 @@ import Testing
             #expect(result.contains("2,1000000001,delivered,done"))
             #expect(result.contains("3,1000000002,,refused,unknown_word"))
             #expect(try await play.count("iap.cases WHERE closed_by LIKE '%, by a.csv'") == 1)
+        }
+    }
+
+    /// What is decided is decided, and the log says why the file is still there.
+    @Test(.enabled(if: otherDisk != nil)) func aFileThatCannotBeMovedAwayIsTakenAndSaysWhy() async throws {
+        try await withCases { play, cases, folder in
+            let manager = FileManager.default
+            let elsewhere = try #require(otherDisk).appending(path: "iap-reconcile-\(UUID().uuidString)")
+            try manager.createDirectory(at: elsewhere, withIntermediateDirectories: true)
+            defer { try? manager.removeItem(at: elsewhere) }
+            try manager.createSymbolicLink(at: folder.appending(path: "done"), withDestinationURL: elsewhere)
+            let file = folder.appending(path: "a.csv")
+            try write([(cases[0], "delivered")], to: file)
+            try manager.setAttributes(
+                [.modificationDate: Date().addingTimeInterval(-3600)], ofItemAtPath: file.path(percentEncoded: false))
+            var play = play
+            play.settings.decisions = DecisionFolder(
+                path: folder.path(percentEncoded: false), database: play.deskSettings.database,
+                form: DecisionFiles.form)
+            let warnings = Mutex<[String]>([])
+            let night = try await play.night(2) { entry in
+                guard entry.level == .warning, entry.fields["decisions"] == "a.csv" else { return }
+                warnings.withLock { $0.append(entry.message) }
+            }
+            #expect(night.report.cases.total == 2)
+            let why = String(cString: strerror(EXDEV))
+            #expect(warnings.withLock { $0.count == 1 && $0[0].contains("moved to done/: \(why); move it there") })
+            #expect(manager.fileExists(atPath: file.path(percentEncoded: false)))
         }
     }
 
