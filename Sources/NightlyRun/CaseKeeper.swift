@@ -68,7 +68,7 @@ struct GivenOrders {
 
     private static func hash(_ order: String, _ bundleID: BundleID) -> Int {
         var hasher = Hasher()
-        hasher.combine(order)
+        hasher.combine(ExactText(order))
         hasher.combine(bundleID)
         return hasher.finalize()
     }

@@ -19,6 +19,15 @@ import Testing
         #expect(assessment.action == .deliver)
     }
 
+    /// PostgreSQL tells texts apart by their bytes: these are two users, and two orders.
+    @Test func takesNoTextOfOtherBytesForTheSame() throws {
+        let (one, two) = ("jos\u{E9}", "jose\u{301}")
+        #expect(try assess([Sample.order("o-1", of: two)], sightings: [Sample.sighting(one)]).orderIDs == [])
+        #expect(try assess([Sample.order(one), Sample.order(two)]).reasons == [.neverClaimed, .orderAmbiguous])
+        let named = try assess([Sample.order(two, of: "ben")], sightings: [Sample.sighting("anna", order: one)])
+        #expect(named.owner == .user("anna"))
+    }
+
     @Test func ranksTheNewestBeforeThePurchaseFirst() throws {
         let assessment = try assess([
             Sample.order("old", before: 900), Sample.order("new", before: 60), Sample.order("middle", before: 300),

@@ -28,7 +28,7 @@ struct CaseNeighbours {
     /// The users to whom other purchases of a case's receipts were delivered; at most ten.
     func users(beside facts: CaseFacts) -> [String] {
         let users = Self.telling(facts).flatMap { told[$0.receiptID]?.users ?? [] }
-        return Array(users.unique.prefix(Self.mostUsers))
+        return Array(users.exactlyUnique.prefix(Self.mostUsers))
     }
 
     /// The sightings whose receipts tell of a case's owner: those that held it or, if none did, those by which Apple

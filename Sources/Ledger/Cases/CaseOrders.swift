@@ -56,18 +56,18 @@ struct CaseOrders {
         meant += (facts.namedOrderIDs + facts.broughtOrderIDs).flatMap { byName[NameInApp(bundleID, $0)] ?? [] }
         facts.isCutShort = facts.isCutShort || meant.count > CaseFacts.most
         var fitting: [OrderRow] = []
-        for user in facts.users.sorted() {
+        for user in facts.users {
             let bought = ProductOfUser(user: NameInApp(bundleID, user), productID: facts.productID.text)
             let orders = byUser[bought] ?? []
             let nearest = Self.nearest(orders[...], to: facts.purchasedAt)
             facts.isCutShort = facts.isCutShort || nearest.isCutShort
             fitting += nearest.orders
         }
-        let near = Set(fitting.map(\.id))
-        facts.orders = (meant.prefix(CaseFacts.most) + fitting).unique(by: \.id).map { order in
+        let near = Set(fitting.map(\.key))
+        facts.orders = (meant.prefix(CaseFacts.most) + fitting).unique(by: \.key).map { order in
             CaseFacts.Order(
                 id: order.id, userID: order.userID, createdAt: order.createdAt,
-                bearsToken: token != nil && order.token == token, fits: near.contains(order.id))
+                bearsToken: token != nil && order.token == token, fits: near.contains(order.key))
         }
     }
 
@@ -99,10 +99,11 @@ extension ArraySlice {
 
 extension CaseFacts {
     /// Everyone who has to do with it.
-    fileprivate var users: Set<String> {
-        Set(
+    fileprivate var users: [String] {
+        let told: [String] =
             sightings.compactMap(\.userID) + mentions.compactMap(\.userID) + [admittedFor].compactMap(\.self)
-                + [tokenOwner].compactMap(\.self) + claims.map(\.userID) + accountUsers + companions)
+            + [tokenOwner].compactMap(\.self) + claims.map(\.userID) + accountUsers + companions
+        return told.exactlyUnique.sorted()
     }
 }
 
@@ -117,7 +118,7 @@ extension LedgerSession {
     /// The orders of each case's users for its product, about the time of the purchase. Twice as many as a case takes
     /// are read on either side, since something was delivered for some.
     private func usersOrders(for page: [CaseFacts]) async throws -> [OrderRow] {
-        let asked = page.flatMap { facts in facts.users.sorted().map { (facts: facts, user: $0) } }
+        let asked = page.flatMap { facts in facts.users.map { (facts: facts, user: $0) } }
         guard !asked.isEmpty else { return [] }
         let most = Int64(2 * CaseFacts.most)
         let matches: SQL = """
@@ -157,7 +158,7 @@ extension LedgerSession {
     /// The orders that bear a case's token, or that an upload for it named.
     private func meantOrders(for page: [CaseFacts], tokens: [String]) async throws -> [OrderRow] {
         let bundles = Set(page.map(\.key.bundleID.text)).sorted()
-        let named = Set(page.flatMap { $0.namedOrderIDs + $0.broughtOrderIDs }).sorted()
+        let named = page.flatMap { $0.namedOrderIDs + $0.broughtOrderIDs }.exactlyUnique
         let rows = try await connection.query(
             """
             SELECT \(OrderRow.columns)
@@ -179,9 +180,9 @@ extension LedgerSession {
 
     private func deliveredOrders(among orders: [OrderRow]) async throws -> Set<NameInApp> {
         guard !orders.isEmpty else { return [] }
+        let ids = orders.map(\.id).exactlyUnique
         let rows = try await connection.query(
-            "SELECT bundle_id, order_id FROM \(stored: .black) WHERE order_id = ANY (\(Set(orders.map(\.id)).sorted()))"
-        )
+            "SELECT bundle_id, order_id FROM \(stored: .black) WHERE order_id = ANY (\(ids))")
         return Set(try rows.map { try NameInApp($0, "order_id") })
     }
 }

@@ -47,7 +47,7 @@ extension LedgerSession {
             """
             SELECT user_id, bundle_id, max(made_at) AS made_at
             FROM \(table)
-            WHERE user_id = ANY (\(Set(sightings.compactMap(\.userID)).sorted())) AND made_at IS NOT NULL
+            WHERE user_id = ANY (\(sightings.compactMap(\.userID).exactlyUnique)) AND made_at IS NOT NULL
             GROUP BY user_id, bundle_id
             """)
         for row in latest {

@@ -154,7 +154,7 @@ extension ReportedCase {
         claims = try SightingColumns.claims(row)
         orderIDs =
             (try row.decode("matched_order_ids", as: [String].self)
-            + sightings.filter(\.isNamed).compactMap(\.orderID) + claims.compactMap(\.orderID)).unique
+            + sightings.filter(\.isNamed).compactMap(\.orderID) + claims.compactMap(\.orderID)).exactlyUnique
         firstVerifiedAt = try row.decode("first_seen_at", as: Date?.self)
         lastVerifiedAt = try row.decode("last_confirmed_at", as: Date?.self)
         standing = try row.decode("standing")

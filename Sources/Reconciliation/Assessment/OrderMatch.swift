@@ -24,13 +24,13 @@ enum OrderMatch: Hashable {
             self.init(meant)
             return
         }
-        let byTime = Self.byTime(free.filter { $0.fits && users.contains($0.userID) }, facts)
-        let brought = byTime.filter(facts.broughtOrderIDs.contains)
+        let byTime = Self.byTime(free.filter { $0.fits && users.containsExactly($0.userID) }, facts)
+        let brought = byTime.filter(facts.broughtOrderIDs.containsExactly)
         self.init(brought.isEmpty ? byTime : brought)
     }
 
     private init(_ candidates: [String]) {
-        let unique = candidates.unique
+        let unique = candidates.exactlyUnique
         self = unique.count > 1 ? .several(unique) : unique.first.map(OrderMatch.one) ?? .none
     }
 

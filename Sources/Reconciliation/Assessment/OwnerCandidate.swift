@@ -25,8 +25,8 @@ extension OwnerCandidate {
         if facts.admittedFor != facts.adoptedFor { found.add(facts.admittedFor, .admitted) }
         for user in facts.admittedOtherwiseFor { found.add(user, .admitted) }
         found.add(facts.adoptedFor, .toldSupport)
-        let uploaded = Set(facts.namedOrderIDs + facts.broughtOrderIDs)
-        for order in facts.orders where uploaded.contains(order.id) { found.add(order.userID, .order) }
+        let uploaded = Set((facts.namedOrderIDs + facts.broughtOrderIDs).map(ExactText.init))
+        for order in facts.orders where uploaded.contains(ExactText(order.id)) { found.add(order.userID, .order) }
         let sightings = facts.sightings.sorted { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }
         for sighting in sightings {
             found.add(sighting.userID, sighting.isNamed ? .uploaded : sighting.isInReceipt ? .carried : .history)
@@ -45,20 +45,18 @@ extension OwnerCandidate {
 /// Collects evidence for users, in the order in which they were first named.
 private struct Gathering {
     private var users: [String] = []
-    /// The evidence by the bytes of each user's id: texts that Swift takes for equal, such as “é” of one code point and
-    /// of two, are two users to the ledger.
-    private var evidence: [[UInt8]: Set<Evidence>] = [:]
+    private var evidence: [ExactText: Set<Evidence>] = [:]
 
     mutating func add(_ user: String?, _ kind: Evidence) {
         guard let user else { return }
-        let bytes = Array(user.utf8)
-        if evidence[bytes] == nil { users.append(user) }
-        evidence[bytes, default: []].insert(kind)
+        let exact = ExactText(user)
+        if evidence[exact] == nil { users.append(user) }
+        evidence[exact, default: []].insert(kind)
     }
 
     var candidates: [OwnerCandidate] {
         let candidates = users.map { user in
-            OwnerCandidate(userID: user, evidence: (evidence[Array(user.utf8)] ?? []).sorted())
+            OwnerCandidate(userID: user, evidence: (evidence[ExactText(user)] ?? []).sorted())
         }
         let ranked = candidates.enumerated().sorted { a, b in
             let (first, second) = (a.element.evidence[0], b.element.evidence[0])

@@ -63,7 +63,7 @@ public struct KnownTransaction: Hashable, Sendable {
 
     /// The order ids that came with receipts uploaded for it, or with claims of it.
     public var orderIDs: [String] {
-        (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).unique
+        (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).exactlyUnique
     }
 
     /// The orders that it may pay for, the likeliest first: those of its case, or else those that came with it.

@@ -172,6 +172,25 @@ import Testing
         }
     }
 
+    /// Swift takes the two for one; to PostgreSQL and the app's server they are of two users.
+    @Test func s11AnOrderOfOtherCodePointsIsAnothers() async throws {
+        try await withPlay { play in
+            let orders = ["order-\u{E9}", "order-e\u{301}"]
+            let served = play.buy("1000000000001111")
+            let open = play.buy("1000000000001112")
+            let lost = play.buy("1000000000001113")
+            for (order, user) in zip(orders, ["ann", "ben"]) { try await play.order(order, by: user, hoursAgo: 201) }
+            try await play.upload(play.receipt([served, open]), by: "ann", for: served)
+            try await play.admit(served, for: "ann")
+            #expect(try await play.claim(served, for: "ann", order: orders[0]) == "delivered")
+            try await play.upload(play.receipt([lost]), by: "cy", for: lost, order: orders[1])
+            let cases = try await play.night().findings.cases
+            let found = try #require(cases.first { $0.key.id.text == lost.id })
+            #expect(found.assessment.owner == .ambiguous(["ben", "cy"]))
+            #expect(found.assessment.action == .contact)
+        }
+    }
+
     /// On a phone that two share, the order may be of the one who uploaded nothing.
     @Test func s11TheOrderOfWhoeverElseMayHavePaidIsLookedFor() async throws {
         try await withPlay { play in

@@ -30,8 +30,7 @@ extension ReasonRule {
         else { return false }
         guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
         // An order is evidence for its user, so somebody else's would have made the owner ambiguous.
-        let ordered = Set(facts.namedOrderIDs)
-        let isOrdered = facts.orders.contains { ordered.contains($0.id) }
+        let isOrdered = facts.orders.contains { facts.namedOrderIDs.containsExactly($0.id) }
         return !isOrdered && uploadedAt > facts.purchasedAt + promptly
     }
 
