@@ -62,6 +62,7 @@ SET citus.enable_ddl_propagation TO off;
 CREATE OR REPLACE FUNCTION iap.orders_never_paid() RETURNS SETOF iap.unpaid_orders
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    PERFORM iap.limit_waiting();
     RETURN QUERY SELECT * FROM iap.unpaid_orders;
 END
 $$;

@@ -922,6 +922,7 @@ DECLARE
     owed_as  text;
 BEGIN
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     purchase.transaction_id := admit.transaction_id;
     purchase.bundle_id := admit.bundle_id;
     purchase.environment := admit.environment;
@@ -2816,6 +2817,10 @@ CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at tim
     AS $$
 BEGIN
     t.place := 'excluded';
+    t.user_id := NULL;
+    t.order_id := NULL;
+    t.delivered_by := NULL;
+    t.delivered_at := NULL;
     t.reason := excluded.reason;
     t.excluded_at := at;
     t.excluded_run_id := run;
@@ -3586,6 +3591,8 @@ COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at ti
 
 CREATE FUNCTION iap.is_delivered_beside(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 BEGIN
     RETURN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t)
@@ -3593,12 +3600,13 @@ BEGIN
             SELECT FROM transactions AS same
             WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
                 AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+                -- By words that no index answers to, as in iap.take_for_delivery.
+                AND same.transaction_id <> t.transaction_id AND starts_with(same.place, 'black')
                 AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions));
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_delivered_beside(t iap.transactions) IS 'Whether what was resolved by mistake was delivered under another id since, or before, as an import tells: then it is not owed again.';
+COMMENT ON FUNCTION iap.is_delivered_beside(t iap.transactions) IS 'Whether a purchase was delivered under another id: also as an import tells, or while the list of products called it something else than bought once. Then what was resolved by mistake is not owed again.';
 
 CREATE FUNCTION iap.is_delivered_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3995,16 +4003,23 @@ CREATE FUNCTION iap.limit_waiting() RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    propagated text := coalesce(nullif(current_setting('citus.propagate_set_commands', true), ''), 'none');
+    propagated text := current_setting('citus.propagate_set_commands', true);
+    patience   text := current_setting('lock_timeout');
 BEGIN
+    -- One server keeps to it by itself, and workers wait without end for who wants no limit. Once in a transaction is
+    -- enough: what was set is told each worker that it comes to.
+    IF propagated IS NULL OR patience = coalesce(nullif(current_setting('iap.patience', true), ''), '0') THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('iap.patience', patience, true);
     -- That alone: what else the caller sets is the coordinator's, such as a role that a worker would refuse.
     PERFORM set_config('citus.propagate_set_commands', 'local', true);
-    EXECUTE format('SET LOCAL lock_timeout = %L', current_setting('lock_timeout'));
+    EXECUTE format('SET LOCAL lock_timeout = %L', patience);
     PERFORM set_config('citus.propagate_set_commands', propagated, true);
 END
 $$;
 
-COMMENT ON FUNCTION iap.limit_waiting() IS 'In a transaction of the caller''s, has a cluster''s workers wait for a lock no longer than the caller would.';
+COMMENT ON FUNCTION iap.limit_waiting() IS 'In a transaction of the caller''s, has a cluster''s workers wait for a lock no longer than the caller would, whom they know only as the tables'' owner where a function works with the owner''s rights.';
 
 CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) RETURNS TABLE(account text, line_day date, line_detail text, counted integer)
     LANGUAGE sql IMMUTABLE
@@ -4896,6 +4911,7 @@ DECLARE
     otherwise text;
     offered   iap.delivered_orders[] := '{}';
 BEGIN
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(owed.bundle_id);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
     FOR t IN
@@ -6312,6 +6328,7 @@ DECLARE
     at      timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', resolve.transaction_id);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
@@ -6704,7 +6721,7 @@ BEGIN
         WHEN t.place = 'black' THEN 'already_delivered'
         -- What an upgrade took the place of may have been delivered before.
         WHEN t.reason IN ('restored', 'upgraded') AND (
-            iap.is_period_delivered(t)
+            iap.is_delivered_beside(t)
             -- Of a subscription it was another period, delivered before anybody knew that it was one.
             OR (iap.is_original_delivered(t) AND iap.type_of(t) IS DISTINCT FROM 'auto_renewable'))
             THEN 'already_delivered'
@@ -6750,6 +6767,7 @@ CREATE FUNCTION iap.status(bundle_id text, transaction_id text DEFAULT NULL::tex
 DECLARE
     t iap.transactions;
 BEGIN
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(status.bundle_id);
     status.transaction_id := nullif(status.transaction_id, '');
     status.order_id := nullif(status.order_id, '');
@@ -6923,6 +6941,7 @@ DECLARE
 BEGIN
     -- Who takes a delivery back, or erases, has purchases locked, and waits for their receipts.
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(submit_receipt.bundle_id);
     PERFORM iap.require_text(name, value, 1000)
     FROM (
@@ -7124,30 +7143,8 @@ DECLARE
 BEGIN
     WITH found AS MATERIALIZED (
         SELECT DISTINCT black.transaction_id, black.bundle_id, black.environment
-        FROM (
-            -- Entered after the list was mended, or told of by Apple since.
-            SELECT *
-            FROM transactions
-            WHERE place = 'white' AND product_type = 'non_consumable'
-            UNION ALL
-            -- As in iap.withdraw_all_restored, each by the index.
-            SELECT listed.*
-            FROM products
-            CROSS JOIN LATERAL (
-                SELECT *
-                FROM transactions AS untold
-                WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
-                    AND untold.place = 'white' AND untold.product_type IS NULL
-                UNION ALL
-                SELECT *
-                FROM transactions AS mended
-                WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
-                    AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
-                    AND mended.source IN ('app_server', 'verify_receipt')
-                OFFSET 0
-            ) AS listed
-            WHERE products.type = 'non_consumable'
-        ) AS white
+        -- Entered after the list was mended, too, or told of by Apple since.
+        FROM iap.white_bought_once() AS white
         CROSS JOIN LATERAL (
             -- In two, for most are their own original, and then only the second is looked up.
             SELECT *
@@ -7394,7 +7391,8 @@ BEGIN
             SELECT *
             FROM iap.redeliveries AS due
             WHERE due.bundle_id = take_redeliveries.bundle_id AND due.ended_at IS NULL AND due.tries < 5
-                AND due.due_at <= began
+                -- No lease is longer than a day, nor any call: what ends later was taken while the clock was ahead.
+                AND (due.due_at <= began OR due.due_at > began + interval '2 days')
             ORDER BY due.due_at, due.transaction_id, due.environment
             LIMIT most - given
             FOR UPDATE SKIP LOCKED
@@ -7708,6 +7706,35 @@ $$;
 
 COMMENT ON FUNCTION iap.watch_again(changes iap.change[]) IS 'Has the receipts in which these transactions were seen, unless they were purged, asked again each night, so that Apple''s refund would be noticed.';
 
+CREATE FUNCTION iap.white_bought_once() RETURNS SETOF iap.transactions
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT *
+    FROM transactions
+    WHERE place = 'white' AND product_type = 'non_consumable'
+    UNION ALL
+    -- By what is listed: of other products no row of white is read, however many there are.
+    SELECT white.*
+    FROM products
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM transactions AS untold
+        WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
+            AND untold.place = 'white' AND untold.product_type IS NULL
+        UNION ALL
+        -- So is what was listed as something else, where the list was mended since: see iap.type_by.
+        SELECT *
+        FROM transactions AS mended
+        WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
+            AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
+            AND mended.source IN ('app_server', 'verify_receipt')
+        OFFSET 0
+    ) AS white
+    WHERE products.type = 'non_consumable'
+$$;
+
+COMMENT ON FUNCTION iap.white_bought_once() IS 'What is white of products that are bought once: by what its row holds or, where nobody told, by what the list of products says today.';
+
 CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
     LANGUAGE plpgsql STABLE
     AS $$
@@ -7791,29 +7818,7 @@ BEGIN
             SELECT
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, source, '' AS period,
                 NULL AS owed_as
-            FROM transactions
-            WHERE place = 'white' AND product_type = 'non_consumable'
-            UNION ALL
-            -- By what is listed: of other products no row of white is read, however many there are.
-            SELECT
-                white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
-                white.product_id, white.source, '', NULL
-            FROM products
-            CROSS JOIN LATERAL (
-                SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
-                FROM transactions AS untold
-                WHERE untold.bundle_id = products.bundle_id AND untold.product_id = products.product_id
-                    AND untold.place = 'white' AND untold.product_type IS NULL
-                UNION ALL
-                -- So is what was listed as something else, where the list was mended since: see iap.type_by.
-                SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
-                FROM transactions AS mended
-                WHERE mended.bundle_id = products.bundle_id AND mended.product_id = products.product_id
-                    AND mended.place = 'white' AND mended.product_type IN ('consumable', 'non_renewing')
-                    AND mended.source IN ('app_server', 'verify_receipt')
-                OFFSET 0
-            ) AS white
-            WHERE products.type = 'non_consumable'
+            FROM iap.white_bought_once()
             UNION ALL
             -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT
@@ -7946,7 +7951,8 @@ BEGIN
     FOR known IN
         SELECT
             taken.transaction_id,
-            array_agg(ROW(t, iap.excluded(iap.owed_again(t), 'restored', run, at))::iap.change) AS changes
+            -- With its refund, from which iap.carry_refunds has the id that stands refunded.
+            array_agg(ROW(t, iap.excluded(t, 'restored', run, at))::iap.change) AS changes
         FROM unnest(corrected) AS c
         -- As it is written by now.
         CROSS JOIN LATERAL (
@@ -7954,7 +7960,7 @@ BEGIN
             FROM transactions AS black
             WHERE black.transaction_id = (c.was).transaction_id AND black.bundle_id = (c.was).bundle_id
                 AND black.environment = (c.was).environment AND black.delivered_by = 'entitlement'
-                AND black.refunded_at IS NULL AND black.web_order_line_item_id IS NOT NULL
+                AND black.web_order_line_item_id IS NOT NULL
         ) AS granted
         JOIN delivered_originals AS taken
             ON taken.original_transaction_id = (t).original_transaction_id AND taken.bundle_id = (t).bundle_id
@@ -9712,7 +9718,7 @@ CREATE VIEW iap.positions AS
             moves.from_detail,
             moves.from_day,
             moves.from_refund_day,
-            ((moves.from_refund_day IS NOT NULL) AND (moves.to_refund_day IS NULL)),
+            ((moves.from_refund_day IS NOT NULL) AND (moves.to_refund_day IS NULL) AND (moves.kind <> 'withdrawn'::text)),
             moves.from_product_id,
             moves.from_units,
             moves.from_milliunits,
@@ -11113,6 +11119,8 @@ REVOKE ALL ON FUNCTION iap.unnamed_receipts_of(pseudonym text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.unrefunded(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.white_bought_once() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 

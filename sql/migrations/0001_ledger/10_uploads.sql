@@ -83,16 +83,24 @@ COMMENT ON FUNCTION iap.limit_idleness IS
 CREATE FUNCTION iap.limit_waiting() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    propagated text := coalesce(nullif(current_setting('citus.propagate_set_commands', true), ''), 'none');
+    propagated text := current_setting('citus.propagate_set_commands', true);
+    patience   text := current_setting('lock_timeout');
 BEGIN
+    -- One server keeps to it by itself, and workers wait without end for who wants no limit. Once in a transaction is
+    -- enough: what was set is told each worker that it comes to.
+    IF propagated IS NULL OR patience = coalesce(nullif(current_setting('iap.patience', true), ''), '0') THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('iap.patience', patience, true);
     -- That alone: what else the caller sets is the coordinator's, such as a role that a worker would refuse.
     PERFORM set_config('citus.propagate_set_commands', 'local', true);
-    EXECUTE format('SET LOCAL lock_timeout = %L', current_setting('lock_timeout'));
+    EXECUTE format('SET LOCAL lock_timeout = %L', patience);
     PERFORM set_config('citus.propagate_set_commands', propagated, true);
 END
 $$;
 COMMENT ON FUNCTION iap.limit_waiting IS
-    'In a transaction of the caller''s, has a cluster''s workers wait for a lock no longer than the caller would.';
+    'In a transaction of the caller''s, has a cluster''s workers wait for a lock no longer than the caller would, whom '
+    'they know only as the tables'' owner where a function works with the owner''s rights.';
 
 CREATE FUNCTION iap.require_token(app_account_token text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -243,6 +251,7 @@ DECLARE
 BEGIN
     -- Who takes a delivery back, or erases, has purchases locked, and waits for their receipts.
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(submit_receipt.bundle_id);
     PERFORM iap.require_text(name, value, 1000)
     FROM (

@@ -114,6 +114,7 @@ DECLARE
     owed_as  text;
 BEGIN
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     purchase.transaction_id := admit.transaction_id;
     purchase.bundle_id := admit.bundle_id;
     purchase.environment := admit.environment;

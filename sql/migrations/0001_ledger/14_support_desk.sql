@@ -190,6 +190,7 @@ DECLARE
     at      timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', resolve.transaction_id);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);

@@ -206,6 +206,7 @@ DECLARE
     otherwise text;
     offered   iap.delivered_orders[] := '{}';
 BEGIN
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(owed.bundle_id);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
     FOR t IN

@@ -114,6 +114,7 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     t iap.transactions;
 BEGIN
+    PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(status.bundle_id);
     status.transaction_id := nullif(status.transaction_id, '');
     status.order_id := nullif(status.order_id, '');
