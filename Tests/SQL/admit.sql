@@ -64,9 +64,18 @@ SELECT throws_ok($$SELECT test.admit('400', user_id => repeat('x', 1000000))$$, 
 SELECT test.is_refused('iap_app',
     $$SELECT iap.admit('com.example.a', 'Production', '400', '400', 'gems', 1, 'infinity')$$,
     '22023', 'purchased_at is missing', 'a purchase at the end of time');
+SELECT test.is_refused('iap_app',
+    $$SELECT iap.admit('com.example.a', 'Production', '400', '400', 'gems', 1, now() + interval '3 days')$$,
+    '22023', 'purchased_at can''t be %', 'and one in three days');
 SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id = '400'$$, 'nothing of all that is white');
 SELECT is(test.admit(repeat('4', 64), product_id => 'unheard.of'), 'white',
     'the longest id, and a product that nobody listed, are');
+SELECT is(
+    test.run_as('iap_app', $$
+        SELECT iap.admit(
+            'com.example.a', 'Production', '401', '401', 'pass', 1, now() + interval '1 day 5 minutes', 'ann')
+    $$),
+    'white', 'and so is a renewal that was paid a day ahead, where a clock is behind');
 
 -- A period that is handed on late.
 CREATE FUNCTION test.admit_period(id text, period text DEFAULT NULL) RETURNS text

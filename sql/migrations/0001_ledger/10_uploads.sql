@@ -42,12 +42,13 @@ COMMENT ON FUNCTION iap.app_store_opened IS 'The day on which the App Store open
 CREATE FUNCTION iap.require_moment(name text, value timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    -- A subscription is renewed up to a day before the period that is bought begins, and clocks differ.
     IF value < iap.app_store_opened()
-        OR (value > greatest(iap.present(), now()) + interval '1 day' AND NOT EXISTS (SELECT FROM iap.rehearsal))
+        OR (value > greatest(iap.present(), now()) + interval '2 days' AND NOT EXISTS (SELECT FROM iap.rehearsal))
     THEN
         RAISE EXCEPTION '% can''t be %', name, value USING
             ERRCODE = 'invalid_parameter_value',
-            HINT = 'It lies after the App Store opened, on 2008-07-10, and not after tomorrow.';
+            HINT = 'It lies after the App Store opened, on 2008-07-10, and at most two days ahead.';
     END IF;
 END
 $$;
