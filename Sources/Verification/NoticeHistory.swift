@@ -17,6 +17,9 @@ package struct NoticeHistory: Sendable {
         package var unusable: [UnusableNotice] = []
         /// The token for the next page; `nil` on the last one.
         package var next: String?
+        /// Whether Apple says that there is more, and names no page that was not read. What stands on this one is Apple's
+        /// word all the same.
+        package var isCutOff = false
 
         package var hasMore: Bool { next != nil }
     }
@@ -59,10 +62,6 @@ package struct NoticeHistory: Sendable {
     }
 
     private static func outcome(of found: NotificationPage, after token: String?) -> Outcome {
-        // Otherwise the same page would be asked for endlessly.
-        if found.hasMore, found.paginationToken == nil || found.paginationToken == token {
-            return .problem("Apple's answer could not be read: it says that there is more, and not where")
-        }
         // Another number under the app's own bundle id means that the setting is wrong, unless some have the right one.
         if !found.entries.contains(where: { $0.notification.appAppleID != nil }),
             let wrong = found.unverified.lazy.compactMap(\.error.wrongAppAppleID).first
@@ -78,7 +77,9 @@ package struct NoticeHistory: Sendable {
             unusable: zip(found.unverifiedPayloads, found.unverified).filter { !$1.error.isOfAnother }.map {
                 UnusableNotice(payload: $0, flaw: NoticeFlaw($1.error))
             },
-            next: found.hasMore ? found.paginationToken : nil)
+            next: found.hasMore && found.paginationToken != token ? found.paginationToken : nil)
+        // Otherwise the same page would be asked for endlessly.
+        page.isCutOff = found.hasMore && page.next == nil
         for entry in found.entries {
             do throws(NoticeFlaw) {
                 page.notices.append(

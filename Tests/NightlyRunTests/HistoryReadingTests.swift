@@ -56,6 +56,19 @@ import Testing
         #expect(try #require(reading.problem).contains("nothing"))
     }
 
+    /// Begun anew once, and then as a window that fails.
+    @Test func aPageThatNamesNoNextEndsTheWindow() throws {
+        let windows = windows(2)
+        var reading = HistoryReading(windows)
+        let asked = read(&reading) { question in
+            guard question.window == windows[1] else { return Self.page() }
+            return .page(NoticeHistory.Page(notices: [], unreadable: [], isCutOff: true))
+        }
+        #expect(asked == 3)
+        #expect(try #require(reading.problem).contains("not where"))
+        #expect(reading.batch(isLast: true)?.heardThrough == windows[0].end)
+    }
+
     /// Read again from its first page, a window gives the same tokens.
     @Test func aWindowThatIsBegunAnewIsReadToItsEnd() {
         var reading = HistoryReading(windows(1))

@@ -72,6 +72,9 @@ struct HistoryReading {
             if !page.unreadable.isEmpty, let first = beginAnew(question) { return first }
             batch.unreadable += page.unreadable
             batch.unusable += page.unusable
+            if page.isCutOff {
+                return anew(question, "Apple's answer could not be read: it says that there is more, and not where")
+            }
             guard let token = page.next else {
                 end(question.number)
                 return nil
