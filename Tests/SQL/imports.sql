@@ -139,6 +139,22 @@ SELECT is(
         '72', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => '70')),
     0::bigint, 'a period of which Apple told');
 SELECT is(test.row_of('72'), 'P restored verify_receipt 1 1', 'was delivered under another id');
+-- Of a product that is not listed, what a receipt shows to be restored is so for an import, too.
+SELECT test.hear(test.heard('n0', product_id => 'unheard.of')), test.hear(test.heard(
+    'n1', product_id => 'unheard.of', original_transaction_id => 'n0', exclusion => 'restored'));
+SELECT is(test.claim('n0'), 'delivered', 'a purchase of a product that is not listed');
+SELECT is(
+    test.import(test.heard('n1', product_id => 'unheard.of', original_transaction_id => 'n0')), 0::bigint,
+    'is delivered once');
+SELECT is(test.row_of('n1'), 'P restored verify_receipt 1 1', 'under the id that was claimed');
+SELECT test.hear(test.heard('n2', product_id => 'unheard.of')), test.hear(test.heard(
+    'n3', product_id => 'unheard.of', original_transaction_id => 'n2', exclusion => 'restored'));
+SELECT is(test.resolve('n2', 'delivered'), 'delivered', 'one that the desk delivered');
+SELECT is(
+    test.import(test.heard('n3', product_id => 'unheard.of', original_transaction_id => 'n2')), 1::bigint,
+    'may be taken back, and what the import tells of stays');
+SELECT test.reopen('n2');
+SELECT is(test.claim('n2'), 'undecided', 'so that it is not delivered again');
 
 -- What the support desk called refunded long ago, and Apple refunds now under the id that the company delivered, or
 -- under a third one.

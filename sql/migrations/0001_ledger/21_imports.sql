@@ -99,7 +99,12 @@ BEGIN
         PERFORM iap.take_originals(once);
         SELECT array_agg(t::iap.transactions) INTO restored
         FROM unnest(once) AS t
-        WHERE (iap.is_delivered_otherwise(t::iap.transactions) OR iap.is_period_delivered(t::iap.transactions))
+        WHERE (
+                iap.is_delivered_otherwise(t::iap.transactions) OR iap.is_period_delivered(t::iap.transactions)
+                -- Of what nobody knows the type of, a receipt showed which it restores: as in iap.standing.
+                OR (
+                    t.reason = 'restored' AND iap.is_original_delivered(t::iap.transactions)
+                    AND iap.type_of(t::iap.transactions) IS NULL))
             -- What the support desk or a grant delivered may be taken back, and this stays delivered.
             AND NOT EXISTS (
                 SELECT FROM transactions AS held
@@ -108,7 +113,9 @@ BEGIN
                     AND held.bundle_id = t.bundle_id AND held.environment = t.environment
                     AND held.transaction_id <> t.transaction_id
                     AND held.delivered_by IN ('resolved', 'entitlement')
-                    AND iap.is_same_purchase(t::iap.transactions, ROW(held.*)::iap.transactions));
+                    AND (
+                        iap.is_same_purchase(t::iap.transactions, ROW(held.*)::iap.transactions)
+                        OR (t.web_order_line_item_id IS NULL AND iap.type_of(t::iap.transactions) IS NULL)));
     END IF;
     IF restored IS NOT NULL THEN
         SELECT
