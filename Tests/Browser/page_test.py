@@ -656,6 +656,18 @@ class Screen(PageTestCase):
             wider = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
             self.assertLessEqual(wider, 0, width)
 
+    def test_what_to_do_needs_no_scrolling(self):
+        self.browser.execute_script("""
+            for (const id of document.querySelectorAll('#cases-table tr.case td:nth-child(4) code')) {
+                id.innerHTML = 'com.<wbr>example.<wbr>reader.<wbr>premium.<wbr>monthly.<wbr>introductory';
+            }
+        """)
+        for width in [500, 768, 1024, 1100, 1200, 1280, 1408]:
+            self.browser.set_window_size(width, 900)
+            hidden = self.browser.execute_script(
+                "const box = document.querySelector('#cases-table .scroll'); return box.scrollWidth - box.clientWidth")
+            self.assertLessEqual(hidden, 0, width)
+
     # The texts that end a line within an id, but not behind a dot or underscore.
     BROKEN_WORDS = """
         const ends = new Set();
