@@ -31,6 +31,19 @@ import Testing
         }
     }
 
+    @Test func whatHasNoPriceIsNotNothing() throws {
+        try withFolder { folder in
+            var unpriced = run(1, days: 0)
+            unpriced.cases.money = []
+            unpriced.cases.unpriced = unpriced.cases.total
+            try write(unpriced, to: folder)
+            let index = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            #expect(index.contains(#"<td class="sum"><span class="soft"><span lang="en">not known"#))
+            let page = try String(contentsOfFile: "\(folder)/2026-09-21-run-1/index.html", encoding: .utf8)
+            #expect(page.contains(#"<ul class="sums"><li><span lang="en">3 without a price"#))
+        }
+    }
+
     @Test func leavesOutWhatWasTakenAway() throws {
         try withFolder { folder in
             try write(run(1, days: 0), to: folder)

@@ -109,7 +109,10 @@ struct Overview {
     }
 
     private func money(_ figures: ReportFigures) -> HTML {
-        if figures.sums.isEmpty { return "<span class=\"soft\">\(readers.text(.none))</span>" }
+        // What is open and has no price is no money that is known, and not none.
+        if figures.sums.isEmpty {
+            return "<span class=\"soft\">\(readers.text(figures.cases > 0 ? .priceUnknown : .none))</span>"
+        }
         return readers.each { reader in HTML.joined(figures.sums.map { "\(reader.money($0))" }) }
     }
 }

@@ -158,7 +158,7 @@ struct PageHead {
         let unpriced: HTML =
             run.cases.unpriced == 0
             ? "" : "<li>\(readers.each { $0.words.html(.unpriced, ["n": "\(run.cases.unpriced)"]) })</li>"
-        let sumsOrNone: HTML = sums.isEmpty ? "<li>\(readers.text(.none))</li>" : "\(first)"
+        let sumsOrNone: HTML = sums.isEmpty && run.cases.unpriced == 0 ? "<li>\(readers.text(.none))</li>" : "\(first)"
         return """
             <h2>\(readers.text(.money))</h2><ul class="sums">\(sumsOrNone)\(unpriced)</ul>\(rest)
             <p class="soft">\(readers.text(.moneyNote))</p>
