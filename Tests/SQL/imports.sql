@@ -155,6 +155,14 @@ SELECT is(
     'may be taken back, and what the import tells of stays');
 SELECT test.reopen('n2');
 SELECT is(test.claim('n2'), 'undecided', 'so that it is not delivered again');
+-- So it is of what was claimed before the list of products was mended.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'mended', 'consumable', 'Mended');
+SELECT test.admit('n4', product_id => 'mended'), test.claim('n4');
+UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'mended';
+SELECT test.import(test.heard('n5', product_id => 'mended', original_transaction_id => 'n4'));
+SELECT is(
+    (SELECT array_agg(concat_ws(' ', transaction_id, coalesce(reason, place)) ORDER BY 1) FROM iap.transactions
+    WHERE product_id = 'mended'), ARRAY['n4 black', 'n5 restored'], 'bought once, it is delivered once');
 
 -- What the support desk called refunded long ago, and Apple refunds now under the id that the company delivered, or
 -- under a third one.
