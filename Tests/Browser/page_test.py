@@ -646,6 +646,9 @@ class Screen(PageTestCase):
         wider = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
         self.assertLessEqual(wider, 0)
         self.assertEqual(self.one("#cases-table tr.case").value_of_css_property("display"), "block")
+        # A sentence that is made of pieces stays one text.
+        self.assertEqual(
+            self.one("#cases-table tr.case td:last-child").value_of_css_property("display"), "block")
 
     def test_a_long_product_id_fits_where_the_header_stays_in_sight(self):
         self.browser.execute_script(
