@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct NightTests {
     @Test func findsWhatIsTrulyLostAndNothingElse() async throws {
-        try await withStage(customers: 850) { stage in
+        try await withStage(customers: 550) { stage in
             let (report, findings) = try await stage.run()
             #expect(report.outcome == .complete)
             #expect(findings.isFinished)

@@ -98,7 +98,7 @@ func expectSame(
 }
 
 /// What an undisturbed night leaves of the ledger.
-func undisturbedLedger(customers: Int = 280, seed: UInt64 = 7) async throws -> [String: [String]] {
+func undisturbedLedger(customers: Int = 200, seed: UInt64 = 7) async throws -> [String: [String]] {
     try await undisturbedNights.ledger(of: .init(customers: customers, seed: seed))
 }
 
@@ -150,7 +150,7 @@ private actor PlayedWorlds {
 
 /// Hands the stage of a world to the body.
 func withStage<Value>(
-    customers: Int = 280, seed: UInt64 = 7, faults: Faults = .none, outageAfter: Int? = nil,
+    customers: Int = 200, seed: UInt64 = 7, faults: Faults = .none, outageAfter: Int? = nil,
     _ body: (Stage) async throws -> Value
 ) async throws -> Value {
     let (world, played) = try await playedWorlds.played(

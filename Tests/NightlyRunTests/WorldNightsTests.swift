@@ -26,7 +26,7 @@ import Testing
 
     /// The app's server takes after each night what that asks it to deliver; it crashes, and claims twice.
     @Test func whatIsHighIsDeliveredWithoutItsCustomerOnceAndToWhoPaid() async throws {
-        let settings = try WorldSettings(seed: 11, customers: 450, nights: 12)
+        let settings = try WorldSettings(seed: 11, customers: 300, nights: 10)
         try await withNights(settings, redelivery: .high) { nights in
             var told = 0
             for night in 1...settings.nights {

@@ -10,7 +10,7 @@ import Testing
 /// Many of an app's servers claim at once, while the job works.
 @Suite struct ClaimStormTests {
     private static let servers = 64
-    private static let purchases = 1000
+    private static let purchases = 400
 
     @Test func eachPurchaseIsDeliveredOnceWhileNightsRecordAndSweep() async throws {
         try await withPlay(.verifyReceipt) { play in
