@@ -10,7 +10,7 @@ final class AppStoreConnectToken: Sendable {
         /// The App Store Connect API, which accepts 20 minutes at most.
         case team
 
-        /// Seconds for which a token is valid.
+        /// Seconds for which a token is valid from now on.
         var lifetime: TimeInterval {
             switch self {
             case .app: 50 * 60
@@ -34,6 +34,10 @@ final class AppStoreConnectToken: Sendable {
 
     /// A refused token younger than this was not refused for its age, nor for a clock that was set meanwhile.
     private static let fresh: TimeInterval = 60
+
+    /// By how many seconds a token is dated back. Apple refuses one that was made after Apple's present, and clocks that
+    /// are a second ahead are common: https://github.com/awa/go-iap/issues/277
+    private static let backdating = 120
 
     private let credentials: AppStoreConnectCredentials
     private let scope: Scope
@@ -72,10 +76,11 @@ final class AppStoreConnectToken: Sendable {
     }
 
     private func make(at now: Date) throws(AppStoreConnectKeyError) -> String {
-        let iat = Int(now.timeIntervalSince1970)
+        let present = Int(now.timeIntervalSince1970)
         let header = Header(kid: credentials.keyID)
         let claims = Claims(
-            iss: credentials.issuerID, iat: iat, exp: iat + Int(scope.lifetime), bid: scope.bundleID)
+            iss: credentials.issuerID, iat: present - Self.backdating, exp: present + Int(scope.lifetime),
+            bid: scope.bundleID)
         let input = Self.encode(header) + "." + Self.encode(claims)
         return input + "." + Base64URL.encode(try credentials.key.sign(Array(input.utf8)))
     }
