@@ -145,6 +145,19 @@ BEGIN
 END
 $rights$;
 
+-- A worker whose host is gone says nothing, not even that it ends: Linux takes two hours to notice, in which whoever
+-- asked it keeps what they have locked. Only who may read the setting can look.
+DO $gone$
+BEGIN
+    IF pg_has_role(current_user, 'pg_read_all_settings', 'USAGE')
+        AND NOT current_setting('citus.node_conninfo') LIKE ALL (ARRAY['%keepalives_idle%', '%tcp_user_timeout%'])
+    THEN
+        RAISE WARNING 'a worker whose host is gone from the network is noticed after two hours' USING
+            HINT = 'Set keepalives_idle and tcp_user_timeout in citus.node_conninfo, as docs/scale.md has it.';
+    END IF;
+END
+$gone$;
+
 -- These stay on the coordinator:
 --     iap.migrations, iap.products, iap.orders, iap.account_tokens, iap.transactions, iap.moves, iap.sightings,
 --     iap.claims, iap.notices, iap.delivery_checks, iap.unusual_prices, iap.delivered_originals,

@@ -77,6 +77,16 @@ sql -c "ALTER SYSTEM RESET citus.recover_2pc_interval" -c "SELECT pg_reload_conf
 sleep 0.5
 content "it recovers again"
 
+# That a worker's host is gone Linux says after two hours.
+sql -c "ALTER SYSTEM SET citus.node_conninfo = 'sslmode=disable'" -c "SELECT pg_reload_conf()"
+sleep 0.5
+sql -f sql/citus.sql 2>"$folder/said"
+grep -q 'gone from the network is noticed after two hours' "$folder/said" || fail "citus.sql does not warn of a host that is gone"
+sql -c "ALTER SYSTEM RESET citus.node_conninfo" -c "SELECT pg_reload_conf()"
+sleep 0.5
+sql -f sql/citus.sql 2>"$folder/said"
+[ ! -s "$folder/said" ] || { cat "$folder/said" >&2; fail "citus.sql warns where nothing is wrong"; }
+
 scripts/citus-cluster halt "$PGHOST" 1
 says '^wrong the coordinator does not reach it'
 scripts/citus-cluster up "$PGHOST" 1
