@@ -229,6 +229,17 @@ import Testing
             #expect(agreed.contains("The job can run"), "\(agreed)")
         }
     }
+
+    /// Whose server does not claim yet presses return: nothing that it sells is called lost before it does.
+    @Test func withoutAnAnswerNoMomentIsSet() async throws {
+        try await withEmptyServer(login: "peer") { server in
+            let answers = ["host=\(server.cluster.directory) dbname=shop", "com.example.shop", "", ""]
+            let shown = try await server.atATerminal(answers + [""], app: [], ["--dry-run"])
+            #expect(shown.contains("[app com.example.shop]") && !shown.contains("since ="), "\(shown)")
+            let named = try await server.atATerminal(answers + ["2026-11-21T03:00:00Z"], app: [], ["--dry-run"])
+            #expect(named.contains("[app com.example.shop] since = 2026-11-21T03:00:00Z"), "\(named)")
+        }
+    }
 }
 
 /// A server that has only its administrator, who may log in by its socket, and a simulated App Store.
@@ -258,8 +269,13 @@ private struct EmptyServer {
     }
 
     /// What it shows somebody who types these lines.
-    func atATerminal(_ lines: [String]) async throws -> String {
-        let words = ([program] + given + ["--run-as", user, "--app", "com.example.game", "--secret-file", secret])
+    ///
+    /// - Parameter app: the options that name the app; by default its name and its secret.
+    func atATerminal(
+        _ lines: [String], app: [String]? = nil, _ further: [String] = []
+    ) async throws -> String {
+        let app = app ?? ["--app", "com.example.game", "--secret-file", secret]
+        let words = ([program] + given + ["--run-as", user] + app + further)
             .map { "'\($0)'" }.joined(separator: " ")
         let ended = try await ChildProcess.run(
             "/usr/bin/script", ["-qec", words, "/dev/null"], input: lines.map { $0 + "\n" }.joined())

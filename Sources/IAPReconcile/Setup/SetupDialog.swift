@@ -49,11 +49,17 @@ struct SetupDialog {
         }
         let secret = ask("The file that holds its shared secret, if there is one", otherwise: "")
         if !secret.isEmpty { app.sharedSecretFile = secret }
-        let since = ask("From when on does its server say what it delivers", otherwise: Moment.text(Date()))
-        guard let moment = Moment.parse(since) else {
-            throw UsageError("“\(since)” is no moment such as 2026-11-21T03:00:00Z")
+        // Without an answer none is set: by a moment at which the server did not claim yet, all that it sold would be
+        // called lost, and be given a second time.
+        let since = ask(
+            "From when on does its server claim what it delivers (such as 2026-11-21T03:00:00Z; empty if it does not yet)",
+            otherwise: "")
+        if !since.isEmpty {
+            guard let moment = Moment.parse(since) else {
+                throw UsageError("“\(since)” is no moment such as 2026-11-21T03:00:00Z")
+            }
+            app.since = moment
         }
-        app.since = moment
         return app
     }
 
