@@ -1,5 +1,6 @@
 /// A text that equals only what is written in the same bytes, as in PostgreSQL. Swift takes texts for equal whose
-/// letters are the same, such as “é” of one code point and of two: as users or orders of the app's own, these are two.
+/// letters are the same, such as “é” of one code point and of two, or “K” and the sign of the kelvin: as users or orders
+/// of the app's own, these are two.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 

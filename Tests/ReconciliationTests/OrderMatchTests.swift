@@ -20,12 +20,17 @@ import Testing
     }
 
     /// PostgreSQL tells texts apart by their bytes: these are two users, and two orders.
-    @Test func takesNoTextOfOtherBytesForTheSame() throws {
-        let (one, two) = ("jos\u{E9}", "jose\u{301}")
+    @Test(arguments: [("jos\u{E9}", "jose\u{301}"), ("Kate", "\u{212A}ate")])
+    func takesNoTextOfOtherBytesForTheSame(one: String, two: String) throws {
+        try #require(one == two)
         #expect(try assess([Sample.order("o-1", of: two)], sightings: [Sample.sighting(one)]).orderIDs == [])
         #expect(try assess([Sample.order(one), Sample.order(two)]).reasons == [.neverClaimed, .orderAmbiguous])
         let named = try assess([Sample.order(two, of: "ben")], sightings: [Sample.sighting("anna", order: one)])
         #expect(named.owner == .user("anna"))
+
+        var admitted = try Sample.facts(sightings: [])
+        (admitted.admittedFor, admitted.adoptedFor) = (one, two)
+        #expect(Assessment(of: admitted) { _ in false }.owner.candidates.count == 2)
     }
 
     @Test func ranksTheNewestBeforeThePurchaseFirst() throws {

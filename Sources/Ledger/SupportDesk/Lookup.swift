@@ -193,8 +193,8 @@ struct Lookup {
 
 extension KnownTransaction {
     fileprivate func isOwed(to userID: String) -> Bool {
-        if owners.contains(userID) { return true }
+        if owners.containsExactly(userID) { return true }
         guard let lostOrder, lostOrder.closing == nil else { return false }
-        return lostOrder.assessment.owner.candidates.contains(userID)
+        return lostOrder.assessment.owner.candidates.containsExactly(userID)
     }
 }

@@ -22,7 +22,9 @@ extension OwnerCandidate {
         found.add(facts.tokenOwner, .accountToken)
         for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
         // To adopt a purchase is to admit it: that is the support desk's word, not the server's.
-        if facts.admittedFor != facts.adoptedFor { found.add(facts.admittedFor, .admitted) }
+        if facts.admittedFor.map(ExactText.init) != facts.adoptedFor.map(ExactText.init) {
+            found.add(facts.admittedFor, .admitted)
+        }
         for user in facts.admittedOtherwiseFor { found.add(user, .admitted) }
         found.add(facts.adoptedFor, .toldSupport)
         let uploaded = Set((facts.namedOrderIDs + facts.broughtOrderIDs).map(ExactText.init))

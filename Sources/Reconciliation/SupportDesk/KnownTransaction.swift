@@ -55,7 +55,7 @@ public struct KnownTransaction: Hashable, Sendable {
     /// where it knew of nobody.
     public var isContested: Bool {
         switch lostOrder?.assessment.owner {
-        case .user(let user): owners.contains { $0 != user }
+        case .user(let user): owners.contains { ExactText($0) != ExactText(user) }
         case .unknown: !owners.isEmpty
         case .ambiguous, nil: false
         }

@@ -82,7 +82,7 @@ struct Advice: Sentence {
 
     init(_ assessment: Assessment, orderIDs: [String], redelivery: OpenRedelivery?) {
         switch (assessment.action, assessment.owner) {
-        case (_, .user(let user)) where redelivery?.userID == user:
+        case (_, .user(let user)) where [redelivery?.userID].compactMap(\.self).containsExactly(user):
             (phrase, values) = (.redeliver, ["user": user])
         case (.deliver, .user(let user)) where assessment.reasons.contains(where: Self.isOver.contains):
             (phrase, values) = (.makeUp, ["user": user])
