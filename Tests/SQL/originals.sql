@@ -496,6 +496,15 @@ LANGUAGE sql AS $$
         SELECT concat_ws(' ', iap.withdraw_all_restored(8, now(), 100), iap.carry_refunds(8, now()),
             iap.release_restored(8, now()))$query$)
 $$;
+SELECT test.admit('yr3', 'yr1', 'full'), test.refunded('yr2', 'yr1'), test.night(), test.refunded('yr1', 'yr1'),
+    test.night(), test.night();
+SELECT set_eq($$SELECT test.places('yr1')$$, ARRAY['yr1 refunded', 'yr2 restored', 'yr3 restored'],
+    'of two ids that Apple refunded one stands for the purchase, night after night');
+SELECT test.hear_period('yp1', 'yp0', 'line-yp'), test.hear(test.heard(
+    'yp2', 'server_api', 'pass', product_type => 'auto_renewable', original_transaction_id => 'yp0',
+    web_order_line_item_id => 'line-yp', exclusion => 'family_shared', refunded_at => now(),
+    revocation_type => 'FAMILY_REVOKE'));
+SELECT is(test.night(), '0 0 0', 'the end of a family''s share takes no period from who paid for it');
 SELECT test.admit('xt1', 'xt0', 'full'), test.claim('xt1'), test.share('xt1', 'xt0'), test.admit('xt2', 'xt0', 'full');
 SELECT is(test.night(), '0 0 0', 'a family''s share that was delivered');
 SELECT is(test.claim('xt2'), 'delivered', 'keeps nobody from what they paid for');

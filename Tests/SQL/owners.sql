@@ -254,6 +254,16 @@ SELECT is(test.resolve('twice', 'delivered'), 'several_owners', 'the desk must s
 SELECT is(
     test.run_as('iap_support', $$SELECT iap.redeliver('back', 'sue', 'x')$$), 'several_owners',
     'before it is delivered');
+
+-- Apple tells of it under an id that no server admitted: then it is whose it was admitted for first.
+SELECT test.hear(test.heard('carried', 'server_api', 'full', product_type => 'non_consumable'));
+SELECT test.admit('carried-b', 'carried', 'full', user_id => 'ann', receipt_id => :receipt),
+    test.admit('carried-a', 'carried', 'full', user_id => 'bob');
+SET LOCAL search_path = public, iap;
+SELECT is(test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(1, now(), 10)'), '2', 'both are withdrawn for it');
+RESET search_path;
+SELECT is((admitted_user_id, admitted_receipt_id), ('ann'::text, :receipt::bigint), 'with the receipt of that')
+FROM iap.transactions WHERE transaction_id = 'carried';
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

@@ -339,6 +339,18 @@ SELECT test.says('owner', $$UPDATE iap.products SET type = 'non_consumable' WHER
 SELECT is(
     test.says('owner', $$SELECT count(*)::text FROM iap.delivered_originals WHERE transaction_id = 'lm1'$$), '0',
     'what the desk takes back meanwhile takes no original');
+-- What is owed becomes theirs for whom a server admitted what is withdrawn: while another session has it, that waits.
+SELECT test.says('night', 'SELECT iap.withdraw_all_restored(7, now(), 10)::text'),
+    test.says('server', test.admitting('lh1', 'lh1', 'mended', user_id => NULL)),
+    test.says('server', test.admitting('lh2', 'lh1', 'mended', user_id => 'yul')),
+    test.says('owner', 'BEGIN'),
+    test.says('owner', $$SELECT place FROM iap.transactions WHERE transaction_id = 'lh1' FOR UPDATE$$);
+SELECT is(test.says('night', 'SELECT iap.withdraw_all_restored(7, now(), 10)::text'), '0', 'nothing is withdrawn');
+SELECT test.says('owner', 'ROLLBACK');
+SELECT is(test.says('night', 'SELECT iap.withdraw_all_restored(7, now(), 10)::text'), '1', 'until that is free');
+SELECT is(
+    test.says('owner', $$SELECT admitted_user_id FROM iap.transactions WHERE transaction_id = 'lh1'$$), 'yul',
+    'and then whose it is goes with it');
 SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
 SELECT is(
     test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',
