@@ -22,7 +22,6 @@ public final class SimulatedAppStore: Sendable {
         /// The part of the URL before `/v1/salesReports`.
         public var appStoreConnect: String { base }
         public var tlsProductionVerifyReceipt: String? { tlsBase.map { "\($0)/production/verifyReceipt" } }
-        public var tlsSandboxVerifyReceipt: String? { tlsBase.map { "\($0)/sandbox/verifyReceipt" } }
     }
 
     struct State {
