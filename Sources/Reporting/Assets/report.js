@@ -615,7 +615,8 @@
         const orderIDs = get(row, "orders");
         const by = user => user === null ? [word("nobody")] : phrase("byUser", { user: foreign(users[user]) });
         const withOrder = order => order === null ? [] : [", ", ...phrase("withOrder", { order: foreign(orderIDs[order]) })];
-        const events = [[get(row, "purchased"), [word("purchased")]], [get(row, "opened"), [word("becameCase")]]];
+        // What a night does all at once comes in the order in which one follows from the other.
+        const events = [[get(row, "purchased"), [word("purchased")]]];
         for (const [receipt, user, order, isNamed, at] of get(row, "sightings")) {
             const what = word(isNamed ? "uploadedFor" : "uploadedAlong", { receipt });
             events.push([at, [what, ", ", ...by(user), ...withOrder(order)]]);
@@ -625,6 +626,7 @@
             events.push([at, [what, ", ", ...by(user), ...withOrder(order)]]);
         }
         if (get(row, "verified") !== null) events.push([get(row, "verified"), [word("firstVerified")]]);
+        events.push([get(row, "opened"), [word("becameCase")]]);
         if (get(row, "confirmed") !== null && get(row, "confirmed") !== get(row, "verified")) {
             events.push([get(row, "confirmed"), [word("lastVerified")]]);
         }
