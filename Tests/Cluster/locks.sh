@@ -57,5 +57,6 @@ for command in verify "check somebody" purge "purge --dry-run"; do
     # shellcheck disable=SC2086
     timeout 60 "$program" $command --config "$folder/locks.conf" >"$folder/said" 2>&1 || code=$?
     [ "$code" -eq 75 ] || { cat "$folder/said" >&2; fail "$command ended with $code, not with 75"; }
-    grep -q 'lock timeout' "$folder/said" || { cat "$folder/said" >&2; fail "$command does not say that a lock is in the way"; }
+    grep -q "lock timeout (on the worker localhost:$((PGPORT + 1)))" "$folder/said" ||
+        { cat "$folder/said" >&2; fail "$command does not say where a lock is in the way"; }
 done

@@ -32,6 +32,14 @@ import Testing
         }
     }
 
+    @Test func whereAStatementFailedIsTold() {
+        let context = "while executing command on db2:5432\nSQL statement \"SELECT 1 FROM iap.receipts\""
+        #expect(LedgerError.worker(of: context) == "db2:5432")
+        #expect(LedgerError.worker(of: "PL/pgSQL function receipts_of(text,text) line 10\n\(context)") == "db2:5432")
+        #expect(LedgerError.worker(of: "SQL statement \"SELECT 1 FROM iap.receipts\"") == nil)
+        #expect(LedgerError.worker(of: nil) == nil)
+    }
+
     /// What the coordinator says of a worker.
     private func error(saying reason: String) async throws -> LedgerError? {
         try await withLedger { ledger in

@@ -48,6 +48,14 @@ extension LedgerError {
         state.rawValue == "XX000" && text.contains("failure on connection marked as essential")
     }
 
+    /// The worker on which a statement failed, as Citus says it in an error's context. There one looks for a full disk,
+    /// or for whose lock is in the way.
+    static func worker(of context: String?) -> String? {
+        let phrase = "while executing command on "
+        let line = context?.split(separator: "\n").first { $0.hasPrefix(phrase) }
+        return line.map { String($0.dropFirst(phrase.count)) }
+    }
+
     /// Whether a lost connection is Citus' word that a worker does not let the coordinator in. The state is the same
     /// for a worker that is away, so only the text tells them apart; a worker that says it in another language counts
     /// as away.

@@ -34,7 +34,9 @@ extension LedgerError {
         case .connection: self = Self.isRefusedByWorker(text) ? .refusedByWorker(text) : .connectionLost(text)
         case .authentication: self = .refused(text)
         case .cancelled: self = .cancelled
-        case .server(let state): self.init(state, text)
+        case .server(let state):
+            let worker = Self.worker(of: error.context)
+            self.init(state, worker.map { "\(text) (on the worker \($0))" } ?? text)
         default: self = .failed(text)
         }
     }
