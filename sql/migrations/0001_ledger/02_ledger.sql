@@ -1,4 +1,4 @@
--- The ledger: one row a transaction, and the log of its moves.
+-- The ledger: one row a transaction, and in place where it is.
 
 -- The running number of all that is written down for ever: entries, moves and events, in the order in which they began.
 CREATE SEQUENCE iap.trail AS bigint;
@@ -151,88 +151,6 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions (delivered_at)
 CREATE INDEX transactions_refunded_first ON iap.transactions (delivered_at)
     WHERE place = 'black' AND refunded_at < delivered_at;
 
--- Every change of a place, of what finance books, or of the original purchase or period that something is of. A row is
--- added in the transaction that changes the ledger, and never changed: only an erasure puts a pseudonym in the place of
--- a user id.
-CREATE TABLE iap.moves (
-    move_id         bigint NOT NULL,
-    transaction_id  text COLLATE "C" NOT NULL,
-    bundle_id       text COLLATE "C" NOT NULL,
-    environment     text NOT NULL,
-    kind            text NOT NULL CHECK (kind IN (
-        'claimed', 'resolved', 'imported', 'withdrawn', 'refunded', 'refund_reversed', 'released', 'reopened',
-        'corrected', 'entitled', 'revoked')),
-    actor           text NOT NULL,
-    run_id          bigint,
-    moved_at        timestamptz NOT NULL,
-    from_place      text NOT NULL,
-    to_place        text NOT NULL,
-    -- What finance books, before and after: the account's detail and day, and of a delivery the day of its refund.
-    from_detail     text,
-    to_detail       text,
-    from_day        date NOT NULL,
-    to_day          date NOT NULL,
-    from_refund_day date,
-    to_refund_day   date,
-    from_product_id text COLLATE "C" NOT NULL,
-    to_product_id   text COLLATE "C" NOT NULL,
-    from_units      integer NOT NULL,
-    to_units        integer NOT NULL,
-    from_milliunits bigint,
-    to_milliunits   bigint,
-    from_currency   text,
-    to_currency     text,
-    from_booked_as  text NOT NULL,
-    to_booked_as    text NOT NULL,
-    details         jsonb NOT NULL,
-    seal            bigint,
-    PRIMARY KEY (transaction_id, move_id)
-);
-
-CREATE INDEX moves_by_number ON iap.moves (move_id);
--- What was withdrawn for a refund is looked at each night, for that may be reversed: see iap.release_restored.
-CREATE INDEX moves_for_refunds ON iap.moves (transaction_id) WHERE details ? 'refunded_as';
--- So is for a week what Apple parted from another purchase.
-CREATE INDEX moves_parted ON iap.moves (moved_at) WHERE details ? 'from_original';
--- What is owed again is verified again.
-CREATE INDEX moves_owed_again ON iap.moves (moved_at) WHERE kind IN ('revoked', 'reopened', 'released');
-CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
-    WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
-CREATE INDEX moves_to_other_quantities ON iap.moves (moved_at)
-    WHERE from_place = 'black' AND to_place = 'black' AND from_units <> to_units AND from_detail <> 'import';
-
--- A non-consumable that was bought once is delivered once, and so is each period of a subscription, under whatever id
--- it is restored: the first to deliver takes this row, whatever the isolation level.
-CREATE TABLE iap.delivered_originals (
-    original_transaction_id text COLLATE "C" NOT NULL,
-    bundle_id               text COLLATE "C" NOT NULL,
-    environment             text NOT NULL,
-    transaction_id          text COLLATE "C" NOT NULL,
-    -- Of a subscription the period; empty for what is bought once.
-    web_order_line_item_id  text COLLATE "C" NOT NULL DEFAULT '',
-    PRIMARY KEY (original_transaction_id, bundle_id, environment, web_order_line_item_id)
-);
-
--- What another session, about to deliver the same, kept from being noted there when Apple told of it: see
--- iap.take_untaken.
-CREATE TABLE iap.untaken_originals (
-    transaction_id          text COLLATE "C" NOT NULL,
-    bundle_id               text COLLATE "C" NOT NULL,
-    environment             text NOT NULL,
-    original_transaction_id text COLLATE "C" NOT NULL,
-    PRIMARY KEY (transaction_id, bundle_id, environment, original_transaction_id)
-);
-
--- An order is delivered once: the first delivery that names it takes this row, whatever the isolation level. The
--- renewals of a subscription may all name the order by which it was bought.
-CREATE TABLE iap.delivered_orders (
-    order_id                text NOT NULL,
-    bundle_id               text COLLATE "C" NOT NULL,
-    original_transaction_id text COLLATE "C" NOT NULL,
-    PRIMARY KEY (order_id, bundle_id)
-);
-COMMENT ON TABLE iap.delivered_orders IS 'The orders that were delivered, and the original purchase of each.';
-
 CREATE VIEW iap.white AS
 SELECT
     transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity, purchased_at,
@@ -293,32 +211,6 @@ COMMENT ON COLUMN iap.transactions.refund_told_at IS
     'said so.';
 COMMENT ON COLUMN iap.transactions.is_family_shared IS
     'Whether Apple says that the customer has it by Family Sharing: another paid, and that purchase is another row.';
-COMMENT ON TABLE iap.moves IS
-    'The log of the ledger: each change of a place, of what finance books, or of the original purchase or period. Rows '
-    'are added, and never taken away.';
-COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
-COMMENT ON COLUMN iap.moves.kind IS
-    'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; '
-    'resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; '
-    'released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
-COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
-COMMENT ON COLUMN iap.moves.from_place IS 'Where it was; in from_… what finance booked it as there.';
-COMMENT ON COLUMN iap.moves.to_place IS 'Where it went; in to_… what finance books it as there.';
-COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: the reason.';
-COMMENT ON COLUMN iap.moves.to_day IS
-    'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
-COMMENT ON COLUMN iap.moves.details IS
-    'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and '
-    'after: from_refund_percentage, to_refund_percentage, in thousandths of a percent; of what was taken for another '
-    'original purchase, or period, that one: from_original, from_period.';
-COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
-COMMENT ON TABLE iap.delivered_originals IS
-    'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which '
-    'transaction id. Of a non-consumable also that id itself, which another may name as its original.';
-COMMENT ON TABLE iap.untaken_originals IS
-    'Delivered transactions of whose original purchase, or period, Apple told what iap.delivered_originals does not '
-    'say yet. The next night has it say so.';
-COMMENT ON COLUMN iap.untaken_originals.original_transaction_id IS 'The original that it was taken for.';
 COMMENT ON VIEW iap.white IS
     'The white table: transactions that Apple says are paid, and nobody has claimed yet. A view of iap.transactions.';
 COMMENT ON VIEW iap.black IS

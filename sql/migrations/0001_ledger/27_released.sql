@@ -1,0 +1,134 @@
+-- A purchase that was withdrawn for the sake of another id, and is owed after all: released by the night.
+
+CREATE FUNCTION iap.take_untaken(run bigint, at timestamptz) RETURNS void
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    known  record;
+    change iap.change;
+BEGIN
+    FOR known IN
+        SELECT untaken.original_transaction_id, locked.t
+        FROM untaken_originals AS untaken
+        CROSS JOIN LATERAL (
+            SELECT ROW(delivered.*)::iap.transactions AS t
+            FROM transactions AS delivered
+            WHERE delivered.transaction_id = untaken.transaction_id AND delivered.bundle_id = untaken.bundle_id
+                AND delivered.environment = untaken.environment
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+    LOOP
+        DELETE FROM untaken_originals AS untaken
+        WHERE untaken.transaction_id = (known.t).transaction_id AND untaken.bundle_id = (known.t).bundle_id
+            AND untaken.environment = (known.t).environment
+            AND untaken.original_transaction_id = known.original_transaction_id;
+        change.was := known.t;
+        change.was.original_transaction_id := known.original_transaction_id;
+        change.became := known.t;
+        IF (known.t).place = 'black' THEN
+            -- Which notes it again, where another session is in the way again.
+            PERFORM iap.take_corrected(ARRAY[change]);
+            PERFORM iap.withdraw_granted_twice(ARRAY[change], 'iap-reconcile', run, at);
+        ELSE
+            PERFORM iap.release_originals(ARRAY[change]);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.take_untaken IS
+    'Has iap.delivered_originals say what Apple told of what was delivered, where another session kept '
+    'iap.take_corrected from it.';
+
+CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    -- What was parted before, a night before has looked at.
+    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+    known   record;
+    changes iap.change[];
+BEGIN
+    PERFORM iap.take_untaken(run, at);
+    -- Those that another session held when the others were withdrawn.
+    FOR known IN
+        SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
+        FROM moves
+        JOIN transactions AS refunded
+            ON refunded.transaction_id = moves.details ->> 'refunded_as' AND refunded.bundle_id = moves.bundle_id
+                AND refunded.environment = moves.environment
+        WHERE moves.details ? 'refunded_as' AND refunded.reason = 'restored' AND refunded.refunded_at IS NOT NULL
+    LOOP
+        PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.transaction_id, run, at);
+    END LOOP;
+    WITH withdrawn AS MATERIALIZED (
+        SELECT restored.transaction_id, restored.bundle_id, restored.environment
+        FROM moves
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
+        -- The move that took it out of white: it may have been corrected since. It is never told before the one before.
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at >= restored.excluded_at AND restored.reason = 'restored'
+        UNION
+        -- Or never got there, for the sake of what was taken for the same.
+        SELECT kin.transaction_id, parted.bundle_id, parted.environment
+        FROM (
+            SELECT DISTINCT details ->> 'from_original' AS original_transaction_id, bundle_id, environment
+            FROM moves
+            WHERE details ? 'from_original' AND moved_at > since
+        ) AS parted
+        CROSS JOIN LATERAL (
+            SELECT transaction_id
+            FROM transactions AS kin
+            WHERE iap.is_of_original(
+                    kin.transaction_id, kin.original_transaction_id, parted.original_transaction_id)
+                AND kin.bundle_id = parted.bundle_id AND kin.environment = parted.environment
+                AND kin.reason = 'restored'
+            OFFSET 0
+        ) AS kin
+    ), released AS MATERIALIZED (
+        -- Once, however many ids of it were withdrawn.
+        SELECT DISTINCT ON (
+                restored.original_transaction_id, restored.bundle_id, restored.environment,
+                restored.web_order_line_item_id)
+            restored.transaction_id, restored.bundle_id, restored.environment
+        FROM withdrawn
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
+        WHERE restored.reason = 'restored' AND restored.refunded_at IS NULL AND NOT restored.is_family_shared
+            AND NOT EXISTS (
+                SELECT FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restored.original_transaction_id)
+                    AND same.bundle_id = restored.bundle_id AND same.environment = restored.environment
+                    AND same.transaction_id <> restored.transaction_id
+                    AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
+                    AND NOT same.is_family_shared
+                    AND (
+                        same.place <> 'excluded' OR same.reason = 'dismissed' OR same.refunded_at IS NOT NULL))
+            AND NOT EXISTS (
+                SELECT FROM delivered_originals AS taken
+                WHERE taken.original_transaction_id IN (restored.original_transaction_id, restored.transaction_id)
+                    AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment
+                    AND taken.web_order_line_item_id = coalesce(restored.web_order_line_item_id, ''))
+        ORDER BY
+            restored.original_transaction_id, restored.bundle_id, restored.environment,
+            restored.web_order_line_item_id, restored.transaction_id <> restored.original_transaction_id,
+            restored.transaction_id
+    )
+    SELECT coalesce(array_agg(ROW(locked.t, iap.owed_again(locked.t))::iap.change), '{}') INTO changes
+    FROM released
+    CROSS JOIN LATERAL (
+        SELECT ROW(restored.*)::iap.transactions AS t
+        FROM transactions AS restored
+        WHERE restored.transaction_id = released.transaction_id AND restored.bundle_id = released.bundle_id
+            AND restored.environment = released.environment AND restored.reason = 'restored'
+        FOR UPDATE SKIP LOCKED
+    ) AS locked;
+    IF changes <> '{}' THEN
+        PERFORM iap.move(changes, 'released', 'iap-reconcile', run, at);
+        PERFORM iap.watch_again(changes);
+    END IF;
+    RETURN cardinality(changes);
+END
+$$;
+COMMENT ON FUNCTION iap.release_restored IS
+    'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id '
+    'which was reversed, or for the sake of what Apple told lately to be another purchase, each purchase under one id, '
+    'and says how many.';
