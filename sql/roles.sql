@@ -80,7 +80,7 @@ GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
     iap.journal_lines, iap.positions, iap.closings, iap.delivered_originals, iap.untaken_originals,
-    iap.delivered_orders, iap.lock_space, iap.entitlements, iap.connections,
+    iap.delivered_orders, iap.lock_space, iap.entitlements, iap.connections, iap.misdelivered,
     iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
     iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced,
     iap.case_takings, iap.redeliveries

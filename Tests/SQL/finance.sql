@@ -208,6 +208,23 @@ SELECT results_eq(
     $$VALUES ('m11' COLLATE "C", 'cid', 'token'), ('m13', 'bob', 'order')$$,
     'what was granted to another than its token or its order names');
 
+-- The night's report is told by the same rule, and of testers as well.
+SELECT test.admit('m16'), test.claim('m16');
+UPDATE iap.transactions SET environment = 'Sandbox', app_account_token = 'cid-token' WHERE transaction_id = 'm16';
+SELECT results_eq(
+    $$
+    SELECT transaction_id, likely_bought_by, evidence, environment
+    FROM iap.misdelivered
+    WHERE environment = 'Sandbox' OR transaction_id = 'm1'
+    ORDER BY transaction_id
+    $$,
+    $$VALUES
+        ('m1' COLLATE "C", 'bob', 'order', 'Production'),
+        ('m16', 'cid', 'token', 'Sandbox')$$,
+    'who reports is told of a tester''s purchase, too');
+SELECT is_empty(
+    $$SELECT FROM finance.misdeliveries WHERE transaction_id = 'm16'$$, 'finance is told of none of theirs');
+
 -- Control totals.
 INSERT INTO iap.runs (
     as_of, started_at, finished_at, host, process_id, program_version, state, exit_code, reason, verified, newly_white,

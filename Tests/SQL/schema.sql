@@ -8915,31 +8915,23 @@ COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client hand
 
 COMMENT ON COLUMN iap.orders.seal IS 'Of the whole order: see audit.seal.';
 
-CREATE VIEW finance.misdeliveries AS
- SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
+CREATE VIEW iap.misdelivered AS
+ SELECT black.transaction_id,
     black.bundle_id,
+    black.environment,
     black.product_id,
-    black.product_name,
-    black.transaction_id,
-    black.order_id,
+    black.delivered_at,
     black.user_id AS delivered_to,
     COALESCE(orders.user_id, token.user_id, first_upload.user_id) AS likely_bought_by,
         CASE
             WHEN (orders.user_id IS NOT NULL) THEN 'order'::text
             WHEN (token.user_id IS NOT NULL) THEN 'token'::text
             ELSE 'upload'::text
-        END AS evidence,
-    black.units,
-    black.currency,
-    black.price_source,
-    black.amount,
-    black.purchased_at,
-    black.delivered_at,
-    black.refunded_at
-   FROM ((((iap.counted black
+        END AS evidence
+   FROM ((((iap.transactions black
      LEFT JOIN LATERAL ( SELECT sightings.order_id
            FROM iap.sightings
-          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND sightings.is_named AND (sightings.order_id IS NOT NULL) AND (black.delivered_by = 'entitlement'::text))
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND sightings.is_named AND (sightings.order_id IS NOT NULL) AND (black.delivered_by = 'entitlement'::text))
           ORDER BY sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) named ON (true))
      LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = COALESCE(black.order_id, named.order_id)) AND (orders.user_id <> black.user_id))))
@@ -8957,10 +8949,33 @@ CREATE VIEW finance.misdeliveries AS
                   WHERE ((opened.app_account_token = black.app_account_token) AND (opened.bundle_id = black.bundle_id))) named_1) token ON (true))
      LEFT JOIN LATERAL ( SELECT sightings.user_id
            FROM iap.sightings
-          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL) AND (sightings.in_receipt OR sightings.is_named) AND (black.delivered_by = 'claim'::text))
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND (sightings.user_id IS NOT NULL) AND (sightings.in_receipt OR sightings.is_named) AND (black.delivered_by = 'claim'::text))
           ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) first_upload ON (true))
   WHERE ((black.place = 'black'::text) AND (black.delivered_by = ANY (ARRAY['claim'::text, 'entitlement'::text])) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
+
+COMMENT ON VIEW iap.misdelivered IS 'What finance.misdeliveries shows, of testers as well, for the nightly report.';
+
+CREATE VIEW finance.misdeliveries AS
+ SELECT ((wrong.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
+    wrong.bundle_id,
+    counted.product_id,
+    counted.product_name,
+    wrong.transaction_id,
+    counted.order_id,
+    wrong.delivered_to,
+    wrong.likely_bought_by,
+    wrong.evidence,
+    counted.units,
+    counted.currency,
+    counted.price_source,
+    counted.amount,
+    counted.purchased_at,
+    wrong.delivered_at,
+    counted.refunded_at
+   FROM (iap.misdelivered wrong
+     JOIN iap.counted USING (transaction_id, bundle_id))
+  WHERE (wrong.environment = 'Production'::text);
 
 COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Of what was granted, by its token or the order that it was uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
 

@@ -4,8 +4,8 @@ import Reconciliation
 
 /// Deliveries and claims in which more than one user has a part.
 extension LedgerSession {
-    /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first; what
-    /// was granted is judged by its token and by the order that it was uploaded for.
+    /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first: what
+    /// finance is told of, and of testers as well.
     func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws {
         try await connection.forEachRow(
             """
@@ -13,43 +13,15 @@ extension LedgerSession {
                 \(Self.disputed(since: since))
             )
             SELECT
-                black.transaction_id, black.bundle_id, black.environment, black.product_id,
-                black.delivered_at AS first_seen_at, black.user_id AS served_user_id,
-                coalesce(orders.user_id, token.user_id, first_upload.user_id) AS likely_user_id,
-                ARRAY[coalesce(orders.user_id, token.user_id, first_upload.user_id), black.user_id] AS user_ids
+                transaction_id, bundle_id, environment, product_id, delivered_at AS first_seen_at, delivered_to,
+                likely_bought_by, ARRAY[likely_bought_by, delivered_to] AS user_ids
             FROM disputed
-            JOIN \(stored: .transactions) AS black USING (transaction_id, bundle_id, environment)
-            LEFT JOIN LATERAL (
-                SELECT order_id
-                FROM \(stored: .sightings)
-                WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
-                    AND sightings.environment = black.environment AND is_named AND order_id IS NOT NULL
-                    AND black.delivered_by = 'entitlement'
-                ORDER BY uploaded_at, receipt_id
-                LIMIT 1
-            ) AS named ON true
-            LEFT JOIN iap.orders
-                ON orders.bundle_id = black.bundle_id AND orders.order_id = coalesce(black.order_id, named.order_id)
-                AND orders.user_id <> black.user_id
-            LEFT JOIN LATERAL (
-                SELECT CASE WHEN bool_or(owner = black.user_id) THEN black.user_id ELSE min(owner) END AS user_id
-                FROM iap.owners_by_token(black.bundle_id, black.app_account_token) AS owner
-            ) AS token ON true
-            LEFT JOIN LATERAL (
-                SELECT user_id
-                FROM \(stored: .sightings)
-                WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
-                    AND sightings.environment = black.environment AND sightings.user_id IS NOT NULL
-                    AND (in_receipt OR is_named) AND black.delivered_by = 'claim'
-                ORDER BY is_named DESC, uploaded_at, receipt_id
-                LIMIT 1
-            ) AS first_upload ON true
-            WHERE coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id
-            ORDER BY black.delivered_at, black.transaction_id, black.bundle_id
+            JOIN iap.misdelivered USING (transaction_id, bundle_id, environment)
+            ORDER BY delivered_at, transaction_id, bundle_id
             """
         ) { row in
-            let served = try row.decode("served_user_id", as: String.self)
-            let likely = try row.decode("likely_user_id", as: String.self)
+            let served = try row.decode("delivered_to", as: String.self)
+            let likely = try row.decode("likely_bought_by", as: String.self)
             try body(try Suspicion(row, .misdelivery, detail: "delivered to \(served), likely bought by \(likely)"))
         }
     }

@@ -121,23 +121,21 @@ COMMENT ON COLUMN finance.refunds.amount IS 'What went back; of refunds in part,
 
 -- Misdeliveries ------------------------------------------------------------------------------------------------------
 
-CREATE VIEW finance.misdeliveries AS
+CREATE VIEW iap.misdelivered AS
 SELECT
-    (black.delivered_at AT TIME ZONE 'UTC')::date AS delivery_day, black.bundle_id, black.product_id,
-    black.product_name, black.transaction_id, black.order_id, black.user_id AS delivered_to,
+    black.transaction_id, black.bundle_id, black.environment, black.product_id, black.delivered_at,
+    black.user_id AS delivered_to,
     coalesce(orders.user_id, token.user_id, first_upload.user_id) AS likely_bought_by,
     CASE
         WHEN orders.user_id IS NOT NULL THEN 'order' WHEN token.user_id IS NOT NULL THEN 'token' ELSE 'upload'
-    END AS evidence,
-    black.units, black.currency, black.price_source, black.amount, black.purchased_at, black.delivered_at,
-    black.refunded_at
-FROM iap.counted AS black
+    END AS evidence
+FROM iap.transactions AS black
 -- A grant names no order; who uploaded its receipt for it may have.
 LEFT JOIN LATERAL (
     SELECT order_id
     FROM iap.sightings
     WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
-        AND sightings.environment = 'Production' AND is_named AND order_id IS NOT NULL
+        AND sightings.environment = black.environment AND is_named AND order_id IS NOT NULL
         AND black.delivered_by = 'entitlement'
     ORDER BY uploaded_at, receipt_id
     LIMIT 1
@@ -163,13 +161,25 @@ LEFT JOIN LATERAL (
     SELECT user_id
     FROM iap.sightings
     WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
-        AND sightings.environment = 'Production' AND sightings.user_id IS NOT NULL AND (in_receipt OR is_named)
+        AND sightings.environment = black.environment AND sightings.user_id IS NOT NULL AND (in_receipt OR is_named)
         AND black.delivered_by = 'claim'
     ORDER BY is_named DESC, uploaded_at, receipt_id
     LIMIT 1
 ) AS first_upload ON true
 WHERE black.place = 'black' AND black.delivered_by IN ('claim', 'entitlement')
     AND coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id;
+COMMENT ON VIEW iap.misdelivered IS
+    'What finance.misdeliveries shows, of testers as well, for the nightly report.';
+
+CREATE VIEW finance.misdeliveries AS
+SELECT
+    (wrong.delivered_at AT TIME ZONE 'UTC')::date AS delivery_day, bundle_id, counted.product_id,
+    counted.product_name, transaction_id, counted.order_id, wrong.delivered_to, wrong.likely_bought_by, wrong.evidence,
+    counted.units, counted.currency, counted.price_source, counted.amount, counted.purchased_at, wrong.delivered_at,
+    counted.refunded_at
+FROM iap.misdelivered AS wrong
+JOIN iap.counted USING (transaction_id, bundle_id)
+WHERE wrong.environment = 'Production';
 COMMENT ON VIEW finance.misdeliveries IS
     'What was delivered to one user although another''s order was named, it bears another''s token, or another '
     'uploaded it first: the one who paid may still want it. Of what was granted, by its token or the order that it was '
