@@ -176,6 +176,7 @@ SELECT test.admit(id, id, 'full'), test.resolve(id, 'refunded') FROM unnest(ARRA
 SELECT test.import(test.heard(
     id, product_id => 'full', original_transaction_id => original, purchased_at => test.days_ago(40)))
 FROM (VALUES ('81', '80'), ('84', '83'), ('85', '83')) AS told (id, original);
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())');
 UPDATE iap.transactions SET excluded_at = test.days_ago(30) WHERE transaction_id IN ('80', '83');
 UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id IN ('80', '83');
 SELECT test.close_books();
@@ -195,6 +196,21 @@ SELECT set_eq(
 SELECT results_eq(
     $$SELECT refunded, transactions FROM finance.refunds WHERE product_id = 'full' ORDER BY 1$$,
     $$VALUES ('after delivery', 3::bigint)$$, 'for which each refund counts once');
+
+-- What Apple refunded long ago under the other id, and a company delivered by what it tells only now.
+SELECT test.refund('86', '86');
+UPDATE iap.transactions SET excluded_at = test.days_ago(30) WHERE transaction_id = '86';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = '86';
+SELECT test.close_books();
+SELECT is(
+    test.import(test.heard(
+        '87', product_id => 'full', original_transaction_id => '86', purchased_at => test.days_ago(40))),
+    1::bigint, 'a delivery that comes late');
+SELECT is(test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())'), '1', 'takes the refund over');
+SELECT set_eq(
+    $$SELECT transaction_id || ' ' || coalesce(reason, place) || CASE WHEN refunded_at IS NOT NULL THEN ' and back' END
+    FROM iap.transactions WHERE original_transaction_id = '86'$$,
+    ARRAY['86 restored and back', '87 black and back'], 'which counts once');
 
 -- What was delivered as another product than Apple had told of.
 SELECT test.hear(test.heard('90', product_id => 'gems')), test.hear(test.heard('91', product_id => 'gems')),

@@ -155,6 +155,17 @@ WHERE original_transaction_id = '6A' AND (bundle_id <> 'com.example.a' OR enviro
 SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A white'), ('6B before_start')$$, 'under one id');
 SELECT is(test.claim('6A'), 'delivered', 'and claimed');
 
+-- The same, where it was owed again in between, and withdrawn once more for the sake of what was owed otherwise.
+SELECT is(test.hear_again('23A', '23A', 1), 'white', 'an original');
+SELECT test.hear(test.heard('23B', product_id => 'full', original_transaction_id => '23A', exclusion => 'restored'));
+SELECT test.hear_again('23B', '23A', 2, now()), test.keep_owed_once();
+UPDATE iap.transactions SET excluded_at = now() + interval '1 day' WHERE transaction_id = '23A';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = '23A';
+SELECT test.hear(test.heard(
+    '23B', source => 'server_api', product_id => 'full', product_type => 'non_consumable',
+    original_transaction_id => '23A', exclusion => 'before_start', verified_at => now() + interval '4 days'));
+SELECT is(test.keep_owed_once(), '0 0', 'a refund of before, and its end, say nothing of that');
+
 -- The same, where Apple tells the price while the refund stands.
 SELECT is(
     test.hear(test.heard('7A', product_id => 'full', product_type => 'non_consumable')), 'white', 'an original');
@@ -434,6 +445,25 @@ SELECT test.hear(test.heard(
     'l1', product_id => 'full', product_type => 'non_consumable', verified_at => now() + interval '3 hours'), 8);
 SELECT is(test.carry(), '1', 'and is taken back where Apple takes it back');
 
+-- Of the delivered id Apple told another refund: what kind the other id's was says nothing of that, nor its end.
+SELECT test.admit('i1', product_id => 'full'), test.admit('i2', 'i1', 'full'), test.claim('i2');
+SELECT test.hear(test.heard(
+    'i2', 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => 'i1',
+    exclusion => 'refunded', refunded_at => now() - interval '3 days', verified_at => now() - interval '2 days'), 8);
+SELECT is(test.refunded('i1', 'i1'), 'restored', 'refunded days later under the other id');
+SELECT is(test.carry(), '0', 'a refund keeps its kind');
+SELECT test.admit('j1', product_id => 'full'), test.admit('j2', 'j1', 'full'), test.claim('j2');
+SELECT test.refunded('j1', 'j1');
+SELECT is(test.carry(), '1', 'carried');
+SELECT test.hear(test.heard(
+    'j2', 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => 'j1',
+    exclusion => 'refunded', refunded_at => now() + interval '3 days', verified_at => now() + interval '4 days'), 8);
+SELECT test.refunded('j1', 'j1', true);
+SELECT is(test.carry(), '0', 'and refunded again by what Apple tells of it itself');
+SELECT results_eq(
+    $$SELECT refunded_at FROM iap.black WHERE transaction_id = 'j2'$$, $$VALUES (now() + interval '3 days')$$,
+    'it stays refunded when the first is taken back');
+
 -- Told of both ids, it went back once; and by what Apple says last of the delivered one.
 SELECT test.admit('d1', product_id => 'full'), test.admit('d2', 'd1', 'full'), test.claim('d2');
 SELECT test.refunded('d1', 'd1'), test.refunded('d2', 'd1');
@@ -550,6 +580,19 @@ SELECT test.hear(test.heard(
 SELECT is_empty(
     $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = 'xt1'$$,
     'nor of what was shared, whatever word tells of it');
+-- Withdrawn for a refund, and shared by what Apple tells then: it is none's to be owed when the refund is reversed.
+SELECT test.hear(test.heard('xq1', product_id => 'full', product_type => 'non_consumable')),
+    test.hear(test.heard(
+        'xq2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'xq1',
+        exclusion => 'restored')),
+    test.refunded('xq2', 'xq1');
+SELECT is(test.night(), '1 0 0', 'an id of what is refunded');
+SELECT test.share('xq1', 'xq1'), test.hear(test.heard(
+    'xq2', 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => 'xq1',
+    exclusion => 'before_start', verified_at => now() + interval '2 hours'), 8);
+SELECT is(test.night(), '0 0 0', 'that a family shares');
+SELECT results_eq(
+    $$SELECT test.places('xq1')$$, $$VALUES ('xq1 restored'), ('xq2 before_start')$$, 'is not owed for its own sake');
 -- Its refund was taken for the delivered one's until Apple told that it is shared, and a word that knows of no sharing
 -- tells of it each night.
 SELECT test.admit('xz1', product_id => 'full'), test.claim('xz1');

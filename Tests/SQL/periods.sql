@@ -201,6 +201,14 @@ SELECT is(test.carry_late(), '1', 'is carried once Apple tells that it is');
 SELECT is(test.places('q1'), ARRAY['q1 black', 'q2 restored'], 'also where no account of finance is another by that');
 SELECT isnt((SELECT refunded_at FROM iap.black WHERE transaction_id = 'q1'), NULL, 'after the delivery');
 SELECT is(test.carry_late(), '0', 'once');
+-- Refunded long ago under the other id, and granted only now: a grant asks nobody.
+SELECT test.hear_period('ge2', 'ge1', 'w1', exclusion => 'refunded');
+UPDATE iap.transactions SET excluded_at = now() - interval '30 days' WHERE transaction_id = 'ge2';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = 'ge2';
+SELECT test.hear_period('ge1', 'ge1', 'w1'), test.close_books();
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'ge1', 'ann', now() + interval '30 days')$$);
+SELECT is(test.carry_late(), '1', 'the refund is of what was granted');
+SELECT is(test.places('ge1'), ARRAY['ge1 black', 'ge2 restored'], 'and went back once');
 -- What a family shared, or another app and environment has, is another purchase.
 SELECT test.hear_period('n1', 'n0', 'w1'), test.claim('n1');
 SELECT test.hear(jsonb_populate_record(
