@@ -120,7 +120,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_same_period, iap.is_same_purchase, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
     iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals,
     iap.take_untaken, iap.type_by, iap.type_of, iap.white_bought_once, iap.withdraw_all_restored,
-    iap.withdraw_granted_twice,
+    iap.withdraw_counted_twice,
     -- Whose it is, and cases.
     iap.admitted_otherwise, iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history,
     iap.owners_of, iap.taken_until, iap.watch_again,
@@ -224,7 +224,7 @@ GRANT EXECUTE ON FUNCTION
     -- What is owed once.
     iap.is_delivered_otherwise, iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered,
     iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by, iap.type_of,
-    iap.withdraw_granted_twice, iap.withdraw_restored,
+    iap.withdraw_counted_twice, iap.withdraw_restored,
     -- Entitlements.
     iap.import_entitlements, iap.revoke_entitlement,
     -- Imports.

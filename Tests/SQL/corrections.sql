@@ -151,12 +151,32 @@ SELECT test.entitle('X1', 'ann');
 SELECT test.record(ARRAY[test.period('X2', 'X1', line_item => 'w1'), test.period('X3', 'X1', line_item => 'w1')]);
 SELECT is(array_agg(test.place(id)), '{entitlement,restored}', 'also where it tells of both at once')
 FROM unnest('{X2,X3}'::text[]) AS id;
-SELECT test.import(test.heard(
-    id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'Y1'))
+-- Nor does an import count it twice, nor is what it was delivered for delivered for once more.
+CREATE FUNCTION test.import_alike(id text, original text, product_id text, order_id text) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT test.import(jsonb_populate_record(
+        test.heard(id, product_id => $3, original_transaction_id => original),
+        jsonb_build_object('order_id', order_id)))
+$$;
+SELECT test.import_alike(id, 'Y1', 'pass', 'order ' || id) FROM unnest('{Y2,Y3}'::text[]) AS id;
+SELECT is(array_agg(test.place(id)), '{import,import}', 'what a company tells of under two ids')
 FROM unnest('{Y2,Y3}'::text[]) AS id;
 SELECT test.hear(test.period(id, 'Y1', line_item => 'w1')) FROM unnest('{Y2,Y3}'::text[]) AS id;
-SELECT is(array_agg(test.place(id)), '{import,import}', 'what was not granted stays delivered')
+SELECT is(array_agg(test.place(id)), '{import,restored}', 'is left under one, where Apple knows but one period')
 FROM unnest('{Y2,Y3}'::text[]) AS id;
+SELECT is(test.import_alike('Y3', 'Y1', 'pass', 'order Y3'), 0::bigint, 'also where the company tells of it again');
+SELECT is(
+    (SELECT count(*) FROM iap.delivered_orders WHERE order_id LIKE 'order Y_'), 2::bigint, 'and keeps both orders');
+SELECT test.import_alike(id, 'YA1', 'unheard.of', NULL) FROM unnest('{YA1,YA2}'::text[]) AS id;
+SELECT test.hear(test.heard(
+    id, 'server_api', product_id => 'unheard.of', product_type => 'non_consumable', original_transaction_id => 'YA1'))
+FROM unnest('{YA1,YA2}'::text[]) AS id;
+SELECT is(array_agg(test.place(id)), '{import,restored}', 'and so where Apple calls it bought once')
+FROM unnest('{YA1,YA2}'::text[]) AS id;
+SELECT test.hear(test.period('YB1', 'YB1', line_item => 'w1')), test.entitle('YB1', 'ann');
+SELECT test.import_alike('YB2', 'YB1', 'pass', NULL), test.hear(test.period('YB2', 'YB1', line_item => 'w1'));
+SELECT is(array_agg(test.place(id)), '{entitlement,import}', 'but not beside what may be taken back')
+FROM unnest('{YB1,YB2}'::text[]) AS id;
 SELECT test.hear(test.period('Z1', 'Z1', line_item => 'w1')), test.claim('Z1');
 SELECT test.admit('Z2', 'Z1', 'pass'), test.entitle('Z1', 'ann');
 DELETE FROM iap.delivered_originals WHERE transaction_id = 'Z1';

@@ -181,7 +181,10 @@ BEGIN
     END IF;
     IF returned THEN
         PERFORM iap.release_originals(changes);
-        PERFORM iap.release_orders(changes);
+        -- What is withdrawn for the sake of another id was delivered for its order under that one.
+        IF kind IS DISTINCT FROM 'withdrawn' THEN
+            PERFORM iap.release_orders(changes);
+        END IF;
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
     -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
@@ -197,7 +200,7 @@ BEGIN
                 (c.became).is_family_shared);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
-        PERFORM iap.withdraw_granted_twice(corrected, actor, run, at);
+        PERFORM iap.withdraw_counted_twice(corrected, actor, run, at);
     END IF;
     -- Under another id the same may have been refunded long ago.
     IF alike IS NOT NULL THEN

@@ -114,7 +114,7 @@ COMMENT ON FUNCTION iap.take_corrected IS
     'was taken for; where another session is about to deliver the same, and does not end, notes that they are '
     'untaken.';
 
-CREATE FUNCTION iap.withdraw_granted_twice(
+CREATE FUNCTION iap.withdraw_counted_twice(
     corrected iap.change[], actor text, run bigint, at timestamptz
 ) RETURNS void
 -- By the primary keys, as iap.move.
@@ -124,7 +124,7 @@ DECLARE
 BEGIN
     FOR known IN
         SELECT
-            taken.transaction_id,
+            taken.transaction_id, (t).delivered_by AS who,
             -- With its refund, from which iap.carry_refunds has the id that stands refunded.
             array_agg(ROW(t, iap.excluded(t, 'restored', run, at))::iap.change) AS changes
         FROM unnest(corrected) AS c
@@ -133,30 +133,31 @@ BEGIN
             SELECT ROW(black.*)::iap.transactions AS t
             FROM transactions AS black
             WHERE black.transaction_id = (c.was).transaction_id AND black.bundle_id = (c.was).bundle_id
-                AND black.environment = (c.was).environment AND black.delivered_by = 'entitlement'
-                AND black.web_order_line_item_id IS NOT NULL
-        ) AS granted
+                AND black.environment = (c.was).environment AND black.delivered_by IN ('entitlement', 'import')
+        ) AS told
         JOIN delivered_originals AS taken
             ON taken.original_transaction_id = (t).original_transaction_id AND taken.bundle_id = (t).bundle_id
                 AND taken.environment = (t).environment
-                AND taken.web_order_line_item_id = (t).web_order_line_item_id
+                AND taken.web_order_line_item_id = coalesce((t).web_order_line_item_id, '')
                 AND taken.transaction_id <> (t).transaction_id
         JOIN transactions AS same
             ON same.transaction_id = taken.transaction_id AND same.bundle_id = taken.bundle_id
                 AND same.environment = taken.environment
         WHERE same.place = 'black' AND same.original_transaction_id = taken.original_transaction_id
-            AND same.web_order_line_item_id = taken.web_order_line_item_id
-        GROUP BY taken.transaction_id
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+            -- What a company delivered stays so beside what may be taken back.
+            AND ((t).delivered_by = 'entitlement' OR same.delivered_by NOT IN ('resolved', 'entitlement'))
+        GROUP BY taken.transaction_id, (t).delivered_by
     LOOP
         PERFORM iap.move(
             known.changes, 'withdrawn', actor, run, at, jsonb_build_object('delivered_as', known.transaction_id),
-            'entitlement');
+            known.who);
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION iap.withdraw_granted_twice IS
-    'Takes out of black what a grant delivered under two ids of one period of a subscription, before it was known to '
-    'be one: that was granted once, and stands under the id that has the period.';
+COMMENT ON FUNCTION iap.withdraw_counted_twice IS
+    'Takes out of black what a grant delivered, or an import told of, under two ids of one purchase, before it was '
+    'known to be one: that was delivered once, and stands under the id that has the purchase or the period.';
 
 CREATE FUNCTION iap.withdraw_restored(
     delivered iap.transactions, actor text, at timestamptz, who text

@@ -28,7 +28,7 @@ BEGIN
         IF (known.t).place = 'black' THEN
             -- Which notes it again, where another session is in the way again.
             PERFORM iap.take_corrected(ARRAY[change]);
-            PERFORM iap.withdraw_granted_twice(ARRAY[change], 'iap-reconcile', run, at);
+            PERFORM iap.withdraw_counted_twice(ARRAY[change], 'iap-reconcile', run, at);
         ELSE
             PERFORM iap.release_originals(ARRAY[change]);
         END IF;
