@@ -324,6 +324,21 @@ SELECT is(test.hear(test.heard('x4'), 3), 'family_shared', 'is never let through
 SELECT is(test.hear(test.heard('x5', exclusion => 'sandbox')), 'sandbox', 'a sandbox purchase');
 SELECT is(test.hear(test.heard('x5', exclusion => 'before_start'), 3), 'before_start',
     'before the start, as it turns out');
+SELECT is(
+    test.hear(test.heard(id, exclusion => 'sandbox', refunded_at => now(), verified_at => now() + interval '1 day')),
+    'sandbox', 'a sandbox purchase that is refunded')
+FROM unnest(ARRAY['x7', 'x8', 'x9']) AS id;
+SELECT is(
+    test.hear(test.heard(
+        'x7', exclusion => 'refunded', refunded_at => now(), verified_at => now() + interval '2 days')),
+    'refunded', 'was paid, as it turns out, and is refunded');
+SELECT is(test.hear(test.heard('x8', 'local', verified_at => now() - interval '1 day')), 'refunded',
+    'also by the word of a receipt that is older');
+SELECT is(test.hear(test.heard('x9', verified_at => now() + interval '2 days')), 'white',
+    'but owed where its refund is no more');
+SELECT set_eq(
+    $$SELECT transaction_id FROM finance.refunds_before_delivery WHERE transaction_id LIKE 'x_'$$, ARRAY['x7', 'x8'],
+    'finance counts their refunds');
 SELECT is(test.hear(test.heard('x6')), 'white', 'what is owed');
 SELECT is(test.hear(test.heard('x6', exclusion => 'upgraded'), 3), 'upgraded', 'and upgraded since');
 SELECT results_eq(

@@ -57,7 +57,8 @@ extension LedgerSession {
     /// Looks at one app at a time: only if the planner knows the start does it see that next to nothing of years lies
     /// after it. The reasons are those that a setting of the app decides, and not Apple. They are written as in the
     /// index that finds them: of parameters the planner would not know that they are the same. What was restored was
-    /// bought when its original was, as in the rule `beforeStart`; otherwise it would be verified again each night.
+    /// bought when its original was, as in the rule `beforeStart`; otherwise it would be verified again each night. A
+    /// refund of what was taken for the sandbox's counts nowhere until then.
     private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
         try await connection.query(
             """
@@ -67,7 +68,7 @@ extension LedgerSession {
             LEFT JOIN products USING (bundle_id, product_id)
             WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
                 AND purchased_at >= coalesce(\(app.since as Date?), '-infinity')
-                AND reason IN ('sandbox', 'before_start') AND refunded_at IS NULL
+                AND reason IN ('sandbox', 'before_start') AND (refunded_at IS NULL OR reason = 'sandbox')
                 AND (
                     coalesce(transactions.product_type, products.type, 'non_consumable') <> 'non_consumable'
                     OR (coalesce(transactions.product_type, products.type) IS NULL AND expires_at IS NOT NULL)

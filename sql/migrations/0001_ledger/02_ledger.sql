@@ -126,7 +126,7 @@ CREATE INDEX transactions_restored_refunded ON iap.transactions (original_transa
 CREATE INDEX transactions_by_reason ON iap.transactions (reason, excluded_at) WHERE place = 'excluded';
 -- What a setting alone excluded: looked for each night by what the settings let through by now, which is nothing.
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions (bundle_id, environment, purchased_at)
-    WHERE reason IN ('sandbox', 'before_start') AND refunded_at IS NULL;
+    WHERE reason IN ('sandbox', 'before_start') AND (refunded_at IS NULL OR reason = 'sandbox');
 -- What is open for a user, by who names them. Where white was empty at the last ANALYZE, the planner takes the index of
 -- all of an app's white for free, and reads it: these two say otherwise what is white, so that nothing but them answers
 -- to it.

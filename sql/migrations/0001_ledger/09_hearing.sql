@@ -228,6 +228,11 @@ BEGIN
             THEN iap.owed_again(t)
             ELSE iap.excluded(t, v.exclusion, run, at)
         END;
+    ELSIF t.reason = 'sandbox' AND t.refunded_at IS NOT NULL AND v.exclusion IS DISTINCT FROM 'sandbox' THEN
+        -- Somebody paid, and has the money back: also by a poorer word, from before the refund.
+        t := iap.excluded(
+            t, CASE WHEN v.exclusion IN ('foreign_bundle', 'family_shared') THEN v.exclusion ELSE 'refunded' END, run,
+            at);
     END IF;
     RETURN t;
 END
