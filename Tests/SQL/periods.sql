@@ -191,6 +191,25 @@ SELECT test.hear_period('v1', 'v1', 'w1', exclusion => 'refunded'),
     test.hear_period('v2', 'v1', 'w1', exclusion => 'refunded');
 SELECT is(test.carry_late(), '0', 'ten days without a night');
 SELECT is(test.places('v1'), ARRAY['v1 refunded', 'v2 restored'], 'and it went back once');
+-- Or however long ago, where only then the list of products says that it is bought once.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'mended', 'consumable', 'Mended');
+SELECT test.hear(test.heard(id, product_id => product, original_transaction_id => original, exclusion => 'refunded',
+    refunded_at => now()))
+FROM (VALUES ('x2', 'x1', 'mended'), ('x3', 'x1', 'mended'), ('y2', 'y1', 'unlisted'), ('y3', 'y1', 'unlisted'),
+    ('z2', 'z1', 'mended')) AS ids (id, original, product);
+SELECT test.admit('z1', 'z1', 'mended'), test.claim('z1');
+SELECT is(test.keep_owed_once(), '0 0 0', 'what nobody knows to be bought once');
+SELECT test.close_books();
+UPDATE audit.frontier SET closed_at = now() + interval '10 days';
+UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'mended';
+INSERT INTO iap.products (bundle_id, product_id, type, name)
+VALUES ('com.example.a', 'unlisted', 'non_consumable', 'Unlisted');
+SELECT is(test.carry_late(), '1', 'is carried once the list says so');
+SELECT is(test.places('x1') || test.places('y1') || test.places('z1'),
+    ARRAY['x2 refunded', 'x3 restored', 'y2 refunded', 'y3 restored', 'z1 black', 'z2 restored'], 'and went back once');
+SELECT is(
+    (SELECT count(*) FROM finance.refunds_after_delivery WHERE product_id = 'mended'), 1::bigint,
+    'what was delivered, after that');
 SELECT test.admit('q1', 'q1', 'pass');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'q1', 'ann', now() + interval '30 days')$$);
 SELECT test.hear_period('q2', 'q1', 'w1', exclusion => 'refunded');

@@ -123,6 +123,11 @@ CREATE INDEX transactions_by_delivery ON iap.transactions (delivered_at) WHERE p
 -- Of what was delivered under another id: see iap.carry_refunds.
 CREATE INDEX transactions_restored_refunded ON iap.transactions (original_transaction_id)
     WHERE reason IN ('restored', 'dismissed') AND refunded_at IS NOT NULL;
+-- What is refunded, and may be another id's as the list of products says by now: see iap.count_refunds_once.
+CREATE INDEX transactions_refunded_restorable ON iap.transactions (bundle_id, product_id)
+    WHERE reason = 'refunded' AND (
+        product_type IS NULL
+        OR (product_type IN ('consumable', 'non_renewing') AND source IN ('app_server', 'verify_receipt')));
 CREATE INDEX transactions_by_reason ON iap.transactions (reason, excluded_at) WHERE place = 'excluded';
 -- What a setting alone excluded: looked for each night by what the settings let through by now, which is nothing.
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions (bundle_id, environment, purchased_at)

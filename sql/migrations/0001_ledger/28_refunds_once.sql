@@ -28,6 +28,21 @@ BEGIN
                 AND excluded_at
                     > least(count_refunds_once.at, (SELECT closed_at FROM audit.frontier)) - interval '7 days'
             UNION
+            -- However long ago, what was not known to be bought once, and is listed so by now: see iap.type_by.
+            SELECT refunded.transaction_id, products.bundle_id, refunded.environment
+            FROM products
+            CROSS JOIN LATERAL (
+                SELECT transaction_id, environment
+                FROM transactions AS t
+                WHERE t.bundle_id = products.bundle_id AND t.product_id = products.product_id AND t.reason = 'refunded'
+                    AND (
+                        t.product_type IS NULL
+                        OR (t.product_type IN ('consumable', 'non_renewing')
+                            AND t.source IN ('app_server', 'verify_receipt')))
+                OFFSET 0
+            ) AS refunded
+            WHERE corrected IS NULL AND products.type = 'non_consumable'
+            UNION
             SELECT transaction_id, bundle_id, environment
             FROM unnest(corrected)
         ), told AS MATERIALIZED (
@@ -126,7 +141,8 @@ COMMENT ON FUNCTION iap.count_refunds_once IS
     'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count '
     'as one: the other id is restored. So is what a person called refunded, where Apple tells of it for what was '
     'delivered. Begins from what was refunded in the week before the books were closed or later, or delivered since '
-    'then; or from these alone, of which Apple tells another original or period than was known.';
+    'then, or is bought once as only the list of products says; or from these alone, of which Apple tells another '
+    'original or period than was known.';
 
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
