@@ -15,25 +15,28 @@ extension ImportedRow {
             }
     }
 
-    /// The latest event that it tells of; the end of a grant does not count, as it may be at any time.
-    package var latestMoment: (field: ImportField, at: Date)? {
+    /// What it tells of, but for the end of a grant, which may be at any time.
+    private var moments: [(field: ImportField, at: Date?)] {
         switch self {
-        case .receipt(let receipt): receipt.submittedAt.map { (.submittedAt, $0) }
-        case .order(let order): order.createdAt.map { (.createdAt, $0) }
-        case .delivery(let delivery):
-            delivery.deliveredAt < delivery.purchasedAt
-                ? (.purchasedAt, delivery.purchasedAt) : (.deliveredAt, delivery.deliveredAt)
-        case .entitlement, .product: nil
+        case .receipt(let receipt): [(.submittedAt, receipt.submittedAt)]
+        case .order(let order): [(.createdAt, order.createdAt)]
+        case .delivery(let delivery): [(.purchasedAt, delivery.purchasedAt), (.deliveredAt, delivery.deliveredAt)]
+        case .entitlement, .product: []
         }
     }
 
     /// The clocks of a company's servers differ.
     private static let tolerance: TimeInterval = 86_400
 
-    /// The problem of a line that lies ahead: what it tells of happens more than a day from now.
+    /// The problem of a line that lies ahead: what it tells of happens more than a day from now. A subscription is
+    /// renewed, and granted, up to a day before the period that is bought begins: of a purchase it is a day more, as in
+    /// `iap.require_moment`.
     package func liesAhead(of present: Date) -> LineProblem? {
-        guard let (field, at) = latestMoment, at > present + Self.tolerance else { return nil }
-        return LineProblem(.badValue, "\(field.column) lies in the future")
+        for (field, at) in moments {
+            let most = field == .purchasedAt ? 2 * Self.tolerance : Self.tolerance
+            if let at, at > present + most { return LineProblem(.badValue, "\(field.column) lies in the future") }
+        }
+        return nil
     }
 
     package var bundleID: BundleID {

@@ -415,6 +415,26 @@ import Testing
         }
     }
 
+    /// Apple renews up to a day before the period begins, and the clocks differ. Refused, it would be called lost.
+    @Test func aRenewalMayBeDeliveredBeforeItsPeriod() async throws {
+        let now = Int(Date.now.timeIntervalSince1970)
+        func line(_ id: Int, purchasedAt: Int, deliveredAt: Int) -> String {
+            #"{"bundle_id":"com.a","transaction_id":"\#(id)","product_id":"pass","purchased_at":\#(purchasedAt),"#
+                + #""delivered_at":\#(deliveredAt)}"#
+        }
+        let (tomorrow, later) = (now + 25 * 3600, now + 49 * 3600)
+        let text = [
+            line(1, purchasedAt: tomorrow, deliveredAt: now), line(2, purchasedAt: later, deliveredAt: now),
+            line(3, purchasedAt: now, deliveredAt: tomorrow), line(4, purchasedAt: tomorrow, deliveredAt: tomorrow),
+        ]
+        try await withScratchDatabase { database in
+            let imported = try await take(text.joined(separator: "\n"), .delivered, .jsonl, database)
+            #expect(imported.summary.taken == 1)
+            let words = imported.refused.map(\.text)
+            #expect(words.count == 3 && words.filter { $0.hasPrefix("delivered_at") }.count == 2)
+        }
+    }
+
     /// A local time that is labelled as one of Greenwich.
     @Test func aFastClockPutsOffNoReceipt() async throws {
         let later = Int(Date.now.timeIntervalSince1970) + 8 * 3600
