@@ -1935,6 +1935,21 @@ BEGIN
                 AND excluded_at
                     > least(count_refunds_once.at, (SELECT closed_at FROM audit.frontier)) - interval '7 days'
             UNION
+            -- However long ago, what was not known to be bought once, and is listed so by now: see iap.type_by.
+            SELECT refunded.transaction_id, products.bundle_id, refunded.environment
+            FROM products
+            CROSS JOIN LATERAL (
+                SELECT transaction_id, environment
+                FROM transactions AS t
+                WHERE t.bundle_id = products.bundle_id AND t.product_id = products.product_id AND t.reason = 'refunded'
+                    AND (
+                        t.product_type IS NULL
+                        OR (t.product_type IN ('consumable', 'non_renewing')
+                            AND t.source IN ('app_server', 'verify_receipt')))
+                OFFSET 0
+            ) AS refunded
+            WHERE corrected IS NULL AND products.type = 'non_consumable'
+            UNION
             SELECT transaction_id, bundle_id, environment
             FROM unnest(corrected)
         ), told AS MATERIALIZED (
@@ -2030,7 +2045,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. So is what a person called refunded, where Apple tells of it for what was delivered. Begins from what was refunded in the week before the books were closed or later, or delivered since then; or from these alone, of which Apple tells another original or period than was known.';
+COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, corrected iap.transactions[]) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. So is what a person called refunded, where Apple tells of it for what was delivered. Begins from what was refunded in the week before the books were closed or later, or delivered since then, or is bought once as only the list of products says; or from these alone, of which Apple tells another original or period than was known.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3144,6 +3159,11 @@ BEGIN
             THEN iap.owed_again(t)
             ELSE iap.excluded(t, v.exclusion, run, at)
         END;
+    ELSIF t.reason = 'sandbox' AND t.refunded_at IS NOT NULL AND v.exclusion IS DISTINCT FROM 'sandbox' THEN
+        -- Somebody paid, and has the money back: also by a poorer word, from before the refund.
+        t := iap.excluded(
+            t, CASE WHEN v.exclusion IN ('foreign_bundle', 'family_shared') THEN v.exclusion ELSE 'refunded' END, run,
+            at);
     END IF;
     RETURN t;
 END
@@ -4309,7 +4329,10 @@ BEGIN
     END IF;
     IF returned THEN
         PERFORM iap.release_originals(changes);
-        PERFORM iap.release_orders(changes);
+        -- What is withdrawn for the sake of another id was delivered for its order under that one.
+        IF kind IS DISTINCT FROM 'withdrawn' THEN
+            PERFORM iap.release_orders(changes);
+        END IF;
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
     -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
@@ -4325,7 +4348,7 @@ BEGIN
                 (c.became).is_family_shared);
     IF corrected IS NOT NULL THEN
         PERFORM iap.take_corrected(corrected);
-        PERFORM iap.withdraw_granted_twice(corrected, actor, run, at);
+        PERFORM iap.withdraw_counted_twice(corrected, actor, run, at);
     END IF;
     -- Under another id the same may have been refunded long ago.
     IF alike IS NOT NULL THEN
@@ -7506,7 +7529,7 @@ BEGIN
         IF (known.t).place = 'black' THEN
             -- Which notes it again, where another session is in the way again.
             PERFORM iap.take_corrected(ARRAY[change]);
-            PERFORM iap.withdraw_granted_twice(ARRAY[change], 'iap-reconcile', run, at);
+            PERFORM iap.withdraw_counted_twice(ARRAY[change], 'iap-reconcile', run, at);
         ELSE
             PERFORM iap.release_originals(ARRAY[change]);
         END IF;
@@ -7965,7 +7988,7 @@ $$;
 
 COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
 
-CREATE FUNCTION iap.withdraw_granted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) RETURNS void
+CREATE FUNCTION iap.withdraw_counted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
@@ -7977,7 +8000,7 @@ DECLARE
 BEGIN
     FOR known IN
         SELECT
-            taken.transaction_id,
+            taken.transaction_id, (t).delivered_by AS who,
             -- With its refund, from which iap.carry_refunds has the id that stands refunded.
             array_agg(ROW(t, iap.excluded(t, 'restored', run, at))::iap.change) AS changes
         FROM unnest(corrected) AS c
@@ -7986,29 +8009,30 @@ BEGIN
             SELECT ROW(black.*)::iap.transactions AS t
             FROM transactions AS black
             WHERE black.transaction_id = (c.was).transaction_id AND black.bundle_id = (c.was).bundle_id
-                AND black.environment = (c.was).environment AND black.delivered_by = 'entitlement'
-                AND black.web_order_line_item_id IS NOT NULL
-        ) AS granted
+                AND black.environment = (c.was).environment AND black.delivered_by IN ('entitlement', 'import')
+        ) AS told
         JOIN delivered_originals AS taken
             ON taken.original_transaction_id = (t).original_transaction_id AND taken.bundle_id = (t).bundle_id
                 AND taken.environment = (t).environment
-                AND taken.web_order_line_item_id = (t).web_order_line_item_id
+                AND taken.web_order_line_item_id = coalesce((t).web_order_line_item_id, '')
                 AND taken.transaction_id <> (t).transaction_id
         JOIN transactions AS same
             ON same.transaction_id = taken.transaction_id AND same.bundle_id = taken.bundle_id
                 AND same.environment = taken.environment
         WHERE same.place = 'black' AND same.original_transaction_id = taken.original_transaction_id
-            AND same.web_order_line_item_id = taken.web_order_line_item_id
-        GROUP BY taken.transaction_id
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+            -- What a company delivered stays so beside what may be taken back.
+            AND ((t).delivered_by = 'entitlement' OR same.delivered_by NOT IN ('resolved', 'entitlement'))
+        GROUP BY taken.transaction_id, (t).delivered_by
     LOOP
         PERFORM iap.move(
             known.changes, 'withdrawn', actor, run, at, jsonb_build_object('delivered_as', known.transaction_id),
-            'entitlement');
+            known.who);
     END LOOP;
 END
 $$;
 
-COMMENT ON FUNCTION iap.withdraw_granted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) IS 'Takes out of black what a grant delivered under two ids of one period of a subscription, before it was known to be one: that was granted once, and stands under the id that has the period.';
+COMMENT ON FUNCTION iap.withdraw_counted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) IS 'Takes out of black what a grant delivered, or an import told of, under two ids of one purchase, before it was known to be one: that was delivered once, and stands under the id that has the purchase or the period.';
 
 CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) RETURNS void
     LANGUAGE plpgsql
@@ -10674,7 +10698,7 @@ CREATE INDEX transactions_by_refund ON iap.transactions USING btree ((((refunded
 
 CREATE INDEX transactions_by_user ON iap.transactions USING btree (user_id, bundle_id) WHERE (user_id IS NOT NULL);
 
-CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND (refunded_at IS NULL));
+CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND ((refunded_at IS NULL) OR (reason = 'sandbox'::text)));
 
 CREATE INDEX transactions_not_owed_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (((reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (delivered_by = ANY (ARRAY['resolved'::text, 'entitlement'::text]))) AND (app_account_token IS NOT NULL));
 
@@ -10683,6 +10707,8 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (deliver
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
 CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE (starts_with(place, 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));
+
+CREATE INDEX transactions_refunded_restorable ON iap.transactions USING btree (bundle_id, product_id) WHERE ((reason = 'refunded'::text) AND ((product_type IS NULL) OR ((product_type = ANY (ARRAY['consumable'::text, 'non_renewing'::text])) AND (source = ANY (ARRAY['app_server'::iap.source, 'verify_receipt'::iap.source])))));
 
 CREATE INDEX transactions_restored_by_admission ON iap.transactions USING btree (admitted_user_id, bundle_id) WHERE ((reason = 'restored'::text) AND (admitted_user_id IS NOT NULL));
 
@@ -11168,7 +11194,7 @@ REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps
 
 REVOKE ALL ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.withdraw_granted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.withdraw_counted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) FROM PUBLIC;
 
