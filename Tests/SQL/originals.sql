@@ -166,6 +166,16 @@ SELECT test.hear(test.heard(
     original_transaction_id => '23A', exclusion => 'before_start', verified_at => now() + interval '4 days'));
 SELECT is(test.keep_owed_once(), '0 0', 'a refund of before, and its end, say nothing of that');
 
+-- Nor is it owed again that a setting keeps from being owed the id that stands for both.
+SELECT is(test.hear_again(id, '24A', 1), 'white', id || ' is owed') FROM unnest(ARRAY['24A', '24B']) AS id;
+SELECT is(test.keep_owed_once(), '0 1', 'one purchase');
+SELECT test.hear(test.heard(
+    '24A', source => 'server_api', product_id => 'full', product_type => 'non_consumable',
+    exclusion => 'before_start', verified_at => now() + interval '4 days'));
+SELECT is(test.keep_owed_once(), '0 0', 'excluded by a setting');
+SELECT results_eq(
+    $$SELECT test.places('24A')$$, $$VALUES ('24A before_start'), ('24B restored')$$, 'is owed under neither id');
+
 -- The same, where Apple tells the price while the refund stands.
 SELECT is(
     test.hear(test.heard('7A', product_id => 'full', product_type => 'non_consumable')), 'white', 'an original');

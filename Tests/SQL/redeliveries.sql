@@ -212,6 +212,17 @@ SELECT test.settle(8);
 SELECT is((SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '111'), 'redelivered', 'it has ended');
 SELECT is(
     (SELECT count(*) FROM finance.redeliveries WHERE transaction_id = '111'), 1::bigint, 'and finance counts it');
+-- Nobody else's goes with them, nor what has ended and is still to be told of.
+SELECT test.admit(id, user_id => who), test.open_case(id, ARRAY[who]), test.redeliver(id)
+FROM (VALUES ('112', 'hal'), ('113', 'ida')) AS ordered (id, who);
+UPDATE iap.redeliveries SET ended_at = now(), ended_as = 'unsure' WHERE transaction_id = '113';
+SELECT is(test.erase('ida') -> 'rows' -> 'redeliveries', '1', 'one is theirs');
+SELECT results_eq(
+    $$SELECT transaction_id, iap.is_pseudonym(user_id), ended_as
+    FROM iap.redeliveries WHERE transaction_id IN ('112', '113') ORDER BY 1$$,
+    $$VALUES ('112' COLLATE "C", false, NULL), ('113', true, 'unsure')$$, 'and another user''s is to be made');
+DELETE FROM iap.redeliveries WHERE transaction_id IN ('112', '113');
+SELECT test.claim('112', 'hal');
 
 -- Of two that may pay for the same orders each is offered one of its own.
 SELECT test.run_as('iap_app', format(
@@ -372,6 +383,9 @@ SELECT is(test.redeliver('163'), 'redelivery', 'a person orders what the server 
 SELECT is((SELECT tries FROM iap.redeliveries WHERE transaction_id = '163'), 5, 'which goes on');
 SELECT is(iap.redelivery_of(ROW(t.*)::iap.transactions), 'under way', 'and is told so')
 FROM iap.transactions AS t WHERE transaction_id = '163';
+UPDATE iap.redeliveries SET due_at = now() WHERE transaction_id = '163';
+SELECT is(iap.redelivery_of(ROW(t.*)::iap.transactions), 'given up', 'as it is once its last lease is over')
+FROM iap.transactions AS t WHERE transaction_id = '163';
 
 -- Refunded, and taken back: once a night has judged it anew it is ordered anew.
 SELECT test.exclude('163', 'refunded'), test.settle(12);
@@ -443,6 +457,34 @@ SELECT results_eq(
     $$VALUES ('190' COLLATE "C", 'delivered'), ('191', 'not_owed')$$, 'it ended as the desk decided');
 SELECT is(test.redeliver('190'), 'redelivery', 'the desk may order it anew');
 SELECT results_eq('SELECT test.taken()', $$VALUES ('190 ann 1')$$, 'and then it is taken');
+
+-- Granted while another session held it, it is white until a night writes that: granted again, nobody has it twice. Not
+-- so what may be another's by now, what was delivered under another id, or what a family shares.
+UPDATE iap.redeliveries SET due_at = now() + interval '1 day' WHERE ended_at IS NULL;
+SELECT test.admit(id, product_id => 'full'), test.open_case(id, '{ann}'), test.redeliver(id)
+FROM unnest(ARRAY['200', '201', '202', '203', '204']) AS id;
+SELECT results_eq(
+    'SELECT test.taken()',
+    $$VALUES ('200 ann 1'), ('201 ann 1'), ('202 ann 1'), ('203 ann 1'), ('204 ann 1')$$, 'what a server takes');
+INSERT INTO iap.entitlements (
+    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+SELECT id, 'com.example.a', 'ann', 'infinity', now() - interval '5 minutes', now() - interval '5 minutes'
+FROM unnest(ARRAY['200', '201', '203']) AS id;
+UPDATE iap.entitlements AS e SET seal = audit.seal(e);
+UPDATE iap.cases SET owner_user_ids = '{ann,bob}' WHERE transaction_id = '201';
+INSERT INTO iap.delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
+VALUES ('202', 'com.example.a', 'Production', '202b');
+UPDATE iap.transactions SET is_family_shared = true WHERE transaction_id = '203';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = '203';
+-- And what was granted after its lease, whatever else was within it.
+UPDATE iap.redeliveries SET taken_at = now() - interval '10 minutes', due_at = now() - interval '1 minute'
+WHERE transaction_id = '204';
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '204', 'ann', 'infinity')$$), test.settle(30);
+SELECT results_eq(
+    $$SELECT transaction_id, ended_as FROM iap.redeliveries WHERE transaction_id ~ '^20' ORDER BY 1$$,
+    $$VALUES
+        ('200' COLLATE "C", NULL), ('201', 'unsure'), ('202', 'unsure'), ('203', 'unsure'), ('204', 'delivered')$$,
+    'goes on where it is granted, and is sure');
 
 SELECT * FROM finish();
 ROLLBACK;
