@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(55);
+SELECT plan(58);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -356,6 +356,21 @@ SELECT results_eq(
 SELECT results_eq(
     $$SELECT place, reason FROM iap.transactions WHERE transaction_id = 'c1'$$, $$VALUES ('excluded', 'refunded')$$,
     'a refund is taken at once');
+-- As an answer that came within an hour of a notification of the refund, which may be older, or newer.
+CREATE FUNCTION test.answered(at timestamptz) RETURNS text[]
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE heard SET refunded_at = NULL, exclusion = NULL, verified_at = at WHERE transaction_id = 'c1';
+    RETURN (SELECT undecided FROM iap.take_answers((SELECT max(run_id) FROM iap.runs), at));
+END
+$$;
+INSERT INTO iap.notices (
+    transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by, first_run_id)
+VALUES ('c1', 'com.example.game', 'Production', 'back', 'REFUND', '2026-03-21Z', '2026-03-21Z', 'history', 1);
+SELECT is(test.answered('2026-03-21 00:30Z'), ARRAY['c1'], 'that Apple tells of no refund so soon decides nothing');
+SELECT is(test.answered('2026-03-28Z'), NULL, 'a week later it does');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'c1'), 'white', 'and it is owed again');
+DELETE FROM iap.notices WHERE notice_uuid = 'back';
 SELECT is(iap.hand_in('{1}', '2026-03-21Z'), 1::bigint, 'and the other goes into the inbox');
 SELECT results_eq(
     $$SELECT transaction_id, heard_by, receipt_id IS NOT NULL FROM iap.notices$$,

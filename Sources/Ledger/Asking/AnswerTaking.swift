@@ -120,10 +120,15 @@ extension LedgerSession {
             try await prepare(.notices)
             return try await connection.transaction {
                 var totals = AskingTotals(asked: batch.answered)
-                if !batch.purchases.isEmpty { totals += try await take(batch) }
+                var undecided: Set<TransactionID> = []
+                if !batch.purchases.isEmpty {
+                    let taken = try await take(batch)
+                    totals += taken.totals
+                    undecided = taken.undecided
+                }
                 checkpoint(.answersTaken)
                 if !isShadowed {
-                    try await note(batch, but: Set(totals.locked), bundleID, environment)
+                    try await note(batch, but: Set(totals.locked), undecided, bundleID, environment)
                 }
                 checkpoint(.answersCommitting)
                 return totals
@@ -131,28 +136,35 @@ extension LedgerSession {
         }
     }
 
-    private func take(_ batch: AnswerBatch) async throws -> AskingTotals {
+    /// - Returns: with the totals the purchases that stay refunded though Apple told of no refund.
+    private func take(
+        _ batch: AnswerBatch
+    ) async throws -> (totals: AskingTotals, undecided: Set<TransactionID>) {
         let heard = batch.purchases.map(\.transaction).latest()
         try await stage(heard, told: batch.purchases)
         try await pullHeardShadows()
         let taken = try await connection.only(
-            "SELECT unknown, locked FROM iap.take_answers(\(batch.runID), \(batch.now))")
+            "SELECT unknown, locked, undecided FROM iap.take_answers(\(batch.runID), \(batch.now))")
         var totals = AskingTotals()
         totals.locked = try taken.ids("locked")
         totals.unknown = try await handIn(try taken.decode("unknown", as: [Int32].self), at: batch.now)
-        return totals
+        let undecided: [TransactionID] = try taken.ids("undecided")
+        return (totals, Set(undecided))
     }
 
     private func note(
-        _ batch: AnswerBatch, but locked: Set<TransactionID>, _ bundleID: BundleID, _ environment: Environment
+        _ batch: AnswerBatch, but locked: Set<TransactionID>, _ undecided: Set<TransactionID>, _ bundleID: BundleID,
+        _ environment: Environment
     ) async throws {
         let customers = batch.customers.filter { $0.transactionIDs.isDisjoint(with: locked) }
         if !customers.isEmpty {
+            // What changed behind a revision Apple tells no more: the next time it tells this again.
+            let revisions = customers.map { $0.transactionIDs.isDisjoint(with: undecided) ? $0.revision : nil }
             _ = try await connection.query(
                 """
                 SELECT iap.note_answers(
                     \(bundleID.text), \(environment.rawValue), \(customers.map(\.customerID)),
-                    \(customers.map(\.account)), \(customers.map(\.revision)), \(customers.map(\.expiresAt)),
+                    \(customers.map(\.account)), \(revisions), \(customers.map(\.expiresAt)),
                     make_interval(secs => \(batch.interval)), \(batch.now))
                 """)
         }

@@ -19,8 +19,9 @@ COMMENT ON FUNCTION iap.known_of_heard IS
     'Of the batch that is staged in the session''s table heard, the numbers of those that the ledger knows and of the '
     'others.';
 
-CREATE FUNCTION iap.take_answers(run bigint, at timestamptz, OUT unknown integer[], OUT locked text[])
-LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+CREATE FUNCTION iap.take_answers(
+    run bigint, at timestamptz, OUT unknown integer[], OUT locked text[], OUT undecided text[]
+) LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     held  integer[];
     known integer[];
@@ -29,6 +30,16 @@ BEGIN
     IF known <> '{}' THEN
         SELECT remaining INTO held FROM iap.hear_patiently(known, run, at);
         SELECT array_agg(transaction_id) INTO locked FROM heard WHERE number = ANY (held);
+        SELECT array_agg(t.transaction_id) INTO undecided
+        FROM heard AS v
+        CROSS JOIN LATERAL (
+            SELECT transaction_id
+            FROM transactions AS found
+            WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
+                AND found.environment = v.environment AND found.refund_run_id IS NOT NULL
+            OFFSET 0
+        ) AS t
+        WHERE v.refunded_at IS NULL AND v.number = ANY (known);
     END IF;
     INSERT INTO notices (
         transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, heard_at, heard_by, first_run_id)
@@ -42,5 +53,6 @@ END
 $$;
 COMMENT ON FUNCTION iap.take_answers IS
     'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known '
-    'transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, and which '
-    'another session has locked.';
+    'transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, which another '
+    'session has locked, and which stay refunded though Apple told of no refund: it may not have known of it yet, or '
+    'have taken it back, and is to be asked again.';
