@@ -90,6 +90,32 @@ import Verification
         }
     }
 
+    /// Half an hour after Apple's notification of a refund, an answer without it may be older, or newer.
+    @Test func anAnswerThatDecidesNothingIsToldAgain() async throws {
+        try await withReasking { play in
+            let bought = try await deliver("2000000000000105", play)
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            _ = try await play.night(8)
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+            play.store.update { $0.reverseRefund(of: bought.id) }
+            try await play.administer(
+                """
+                INSERT INTO iap.notices (
+                    transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by)
+                VALUES (
+                    \(bought.id), \(Play.bundleID), 'Production', 'a refund', 'REFUND',
+                    \(play.began + 14 * Self.day + 1800), \(play.began + 14 * Self.day + 1800), 'history')
+                """)
+            try await play.administer("UPDATE iap.customers SET revision = NULL")
+            #expect(try await play.night(15).report.asked == AskingTotals(asked: 1))
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+            #expect(try await play.count("iap.customers WHERE revision IS NOT NULL") == 0)
+            #expect(try await play.night(22).report.asked == AskingTotals(asked: 1))
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 0)
+            #expect(try await play.count("iap.customers WHERE revision IS NOT NULL") == 1)
+        }
+    }
+
     @Test func theBudgetTakesThoseFirstWhoWaitLongest() async throws {
         try await withReasking { play in
             play.settings.questionsANight = 1
