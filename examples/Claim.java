@@ -11,9 +11,9 @@ public final class Claim {
 
     /** Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome. */
     static String claimAndCredit(Connection db, String app, String user, Purchase one) throws SQLException {
+        String outcome;
         db.setAutoCommit(false);
         try {
-            String outcome;
             try (PreparedStatement claim = prepare(
                             db, "SELECT iap.claim(?, ?, ?, ?)", app, one.transactionId(), user, one.orderId());
                     var rows = claim.executeQuery()) {
@@ -29,16 +29,21 @@ public final class Claim {
                 }
             }
             db.commit();
-            return outcome;
-        } catch (SQLException error) {
-            db.rollback();
+        } catch (Throwable error) {
+            // After whatever error: to switch autocommit on would commit what was claimed and is not credited.
+            try {
+                db.rollback();
+                db.setAutoCommit(true);
+            } catch (SQLException lost) {
+                error.addSuppressed(lost);
+            }
             throw error;
-        } finally {
-            db.setAutoCommit(true);
         }
+        db.setAutoCommit(true);
+        return outcome;
     }
 
-    /** At login: what was lost on the way, each in a transaction of its own. */
+    /** At login: what was lost on the way, each in a transaction of its own. One that fails keeps up no other. */
     static void deliverWhatIsOwed(Connection db, String app, String user) throws SQLException {
         List<Purchase> owed = new ArrayList<>();
         String question = "SELECT transaction_id, order_ids[1], product_id, quantity"
@@ -49,7 +54,13 @@ public final class Claim {
                 owed.add(new Purchase(rows.getString(1), rows.getString(2), rows.getString(3), rows.getInt(4)));
             }
         }
-        for (Purchase one : owed) claimAndCredit(db, app, user, one);
+        for (Purchase one : owed) {
+            try {
+                claimAndCredit(db, app, user, one);
+            } catch (SQLException | RuntimeException error) {
+                System.err.println(one.transactionId() + " is still owed: " + error);
+            }
+        }
     }
 
     /** For the URL to which Apple posts: nothing else needs to be done. Answer 200. */

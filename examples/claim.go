@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"strconv"
 
@@ -33,7 +34,7 @@ func claimAndCredit(ctx context.Context, db *pgx.Conn, app, user string, one pur
 	return
 }
 
-// At login: what was lost on the way, each in a transaction of its own.
+// At login: what was lost on the way, each in a transaction of its own. One that fails keeps up no other.
 func deliverWhatIsOwed(ctx context.Context, db *pgx.Conn, app, user string) error {
 	var owed []purchase
 	rows, err := db.Query(
@@ -54,7 +55,7 @@ func deliverWhatIsOwed(ctx context.Context, db *pgx.Conn, app, user string) erro
 	}
 	for _, one := range owed {
 		if _, err := claimAndCredit(ctx, db, app, user, one); err != nil {
-			return err
+			log.Printf("%s is still owed: %v", one.transactionID, err)
 		}
 	}
 	return nil

@@ -15,18 +15,23 @@ async function claimAndCredit(db, app, transactionID, user, orderID, productID, 
     await db.query('COMMIT')
     return rows[0].outcome
   } catch (error) {
-    await db.query('ROLLBACK')
+    // The first error says whether to try again; a lost connection has rolled back.
+    await db.query('ROLLBACK').catch(() => {})
     throw error
   }
 }
 
-/** At login: what was lost on the way, each in a transaction of its own. */
+/** At login: what was lost on the way, each in a transaction of its own. One that fails keeps up no other. */
 async function deliverWhatIsOwed(db, app, user) {
   const { rows } = await db.query(
     'SELECT transaction_id, order_ids[1] AS order_id, product_id, quantity FROM iap.owed($1, $2) WHERE is_certain',
     [app, user])
   for (const { transaction_id, order_id, product_id, quantity } of rows) {
-    await claimAndCredit(db, app, transaction_id, user, order_id, product_id, quantity)
+    try {
+      await claimAndCredit(db, app, transaction_id, user, order_id, product_id, quantity)
+    } catch (error) {
+      console.error(`${transaction_id} is still owed:`, error)
+    }
   }
 }
 

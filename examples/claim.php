@@ -20,21 +20,29 @@ function claimAndCredit(
         $db->commit();
         return $outcome;
     } catch (Throwable $error) {
-        $db->rollBack();
+        try {
+            $db->rollBack();
+        } catch (PDOException) {
+            // A commit that failed, or a lost connection, has rolled back. The first error says whether to try again.
+        }
         throw $error;
     }
 }
 
-/** At login: what was lost on the way, each in a transaction of its own. */
+/** At login: what was lost on the way, each in a transaction of its own. One that fails keeps up no other. */
 function deliverWhatIsOwed(PDO $db, string $app, string $user): void
 {
     $owed = $db->prepare(
         'SELECT transaction_id, order_ids[1] AS order_id, product_id, quantity FROM iap.owed(?, ?) WHERE is_certain');
     $owed->execute([$app, $user]);
     foreach ($owed->fetchAll(PDO::FETCH_ASSOC) as $purchase) {
-        claimAndCredit(
-            $db, $app, $purchase['transaction_id'], $user, $purchase['order_id'], $purchase['product_id'],
-            $purchase['quantity']);
+        try {
+            claimAndCredit(
+                $db, $app, $purchase['transaction_id'], $user, $purchase['order_id'], $purchase['product_id'],
+                $purchase['quantity']);
+        } catch (Throwable $error) {
+            error_log("{$purchase['transaction_id']} is still owed: $error");
+        }
     }
 }
 

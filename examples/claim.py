@@ -1,4 +1,5 @@
 """An app's server beside iap-reconcile, in Python with psycopg 3."""
+import logging
 import sys
 
 import psycopg
@@ -18,13 +19,16 @@ def claim_and_credit(connection, app, transaction_id, user, order_id, product_id
 
 
 def deliver_what_is_owed(connection, app, user):
-    """At login: what was lost on the way, each in a transaction of its own."""
+    """At login: what was lost on the way, each in a transaction of its own. One that fails keeps up no other."""
     with connection.transaction():
         owed = connection.execute(
             "SELECT transaction_id, order_ids, product_id, quantity FROM iap.owed(%s, %s) WHERE is_certain",
             (app, user)).fetchall()
     for transaction_id, order_ids, product_id, quantity in owed:
-        claim_and_credit(connection, app, transaction_id, user, next(iter(order_ids), None), product_id, quantity)
+        try:
+            claim_and_credit(connection, app, transaction_id, user, next(iter(order_ids), None), product_id, quantity)
+        except Exception:
+            logging.exception("%s is still owed", transaction_id)
 
 
 def take_notification(connection, app, signed_payload):

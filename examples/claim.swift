@@ -77,14 +77,18 @@ func claimAndCredit(_ database: Database, _ app: String, _ user: String, _ one: 
     }
 }
 
-/// At login: what was lost on the way, each in a transaction of its own.
+/// At login: what was lost on the way, each in a transaction of its own. One that fails keeps up no other.
 func deliverWhatIsOwed(_ database: Database, _ app: String, _ user: String) throws {
     let owed = try database.query(
         "SELECT transaction_id, order_ids[1], product_id, quantity FROM iap.owed($1, $2) WHERE is_certain", [app, user])
     for row in owed {
         guard let id = row[0], let product = row[2], let quantity = row[3] else { continue }
-        _ = try claimAndCredit(
-            database, app, user, Purchase(id: id, order: row[1], product: product, quantity: quantity))
+        let one = Purchase(id: id, order: row[1], product: product, quantity: quantity)
+        do {
+            _ = try claimAndCredit(database, app, user, one)
+        } catch {
+            print("\(id) is still owed: \(error)")
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The examples of an app's server, each in its language against a real database: of eight claims at once one credits, a
-# login delivers what is owed, and what Apple posts is taken; and the blocks of docs/integrate.md. A language that is not
-# installed is skipped, and said so.
+# The examples of an app's server, each in its language against a real database: of eight claims at once one credits, what
+# can't be credited or committed stays owed, a login delivers what is owed beside it, and what Apple posts is taken; and
+# the blocks of docs/integrate.md. A language that is not installed is skipped, and said so.
 set -eu
 cd "$(dirname "$0")/../.."
 bin=$(scripts/with-swift swift build --show-bin-path)
@@ -15,6 +15,11 @@ printf '[database]\nconninfo = host=%s user=postgres dbname=shop\n' "$cluster" >
 "$bin/iap-reconcile" migrate --config "$work/conf" --quiet >/dev/null
 $psql -d shop -f sql/roles.sql -c "CREATE TABLE wallets (user_id text PRIMARY KEY, gems integer NOT NULL DEFAULT 0)" \
     -c "CREATE TABLE goods (user_id text, product_id text, units integer NOT NULL, PRIMARY KEY (user_id, product_id))" \
+    -c "ALTER TABLE goods ADD CONSTRAINT still_sold CHECK (product_id <> 'gone.1')" \
+    -c "CREATE FUNCTION lose_the_race() RETURNS trigger LANGUAGE plpgsql AS \$\$
+        BEGIN RAISE EXCEPTION 'another was faster' USING ERRCODE = 'serialization_failure'; END \$\$" \
+    -c "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON goods DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+        WHEN (NEW.product_id = 'late.1') EXECUTE FUNCTION lose_the_race()" \
     -c "GRANT SELECT, UPDATE ON wallets TO iap_app" -c "GRANT SELECT, INSERT, UPDATE ON goods TO iap_app"
 export PGHOST="$cluster" PGDATABASE=shop PGUSER=iap_app
 app=com.example.game
@@ -30,6 +35,17 @@ units() {
 }
 fail() { echo "Examples: $1" >&2; exit 1; }
 
+# refused USER ID PRODUCT WHY COMMAND…
+refused() {
+    user=$1 id=$2 product=$3 why=$4
+    shift 4
+    admit "$user" "$id" "$product" 1
+    "$@" claim "$app" "$id" "$user" "" "$product" 1 >"$work/refused" 2>&1 && fail "$language: hides that it could not credit"
+    grep -q "$why" "$work/refused" || { cat "$work/refused" >&2; fail "$language: hides why it could not credit"; }
+    [ "$($psql -d shop -c "SELECT place FROM iap.transactions WHERE transaction_id = '$id'")" = white ] ||
+        fail "$language: claims what it does not credit"
+}
+
 # try LANGUAGE FIRST-ID COMMAND…
 try() {
     language=$1 first=$2
@@ -43,10 +59,14 @@ try() {
     [ "$(cat "$work/$language"-* | grep -cx delivered)" -eq 1 ] || { cat "$work/$language"-* >&2; fail "$language: not delivered once"; }
     [ "$(cat "$work/$language"-* | grep -cx already_delivered)" -eq 7 ] || { cat "$work/$language"-* >&2; fail "$language: what the others were told"; }
     [ "$(units "$user")" = "1 gems.100" ] || fail "$language: credited otherwise than once"
+    # What the database refuses to credit, or to commit, is not claimed, and its error comes out.
+    refused "$user" $((first + 3)) gone.1 still_sold "$@"
+    refused "$user" $((first + 4)) late.1 "another was faster" "$@"
     admit "$user" $((first + 1)) gems.100 3
     admit "$user" $((first + 2)) gems.500 1
-    "$@" login "$app" "$user"
-    "$@" login "$app" "$user"
+    "$@" login "$app" "$user" >"$work/login-$language" 2>&1 || fail "$language: a login ends at the first error"
+    "$@" login "$app" "$user" >"$work/login-$language" 2>&1 || fail "$language: a login ends at the first error"
+    grep -q "$((first + 3)) is still owed" "$work/login-$language" || fail "$language: a login hides what stays owed"
     [ "$(units "$user")" = "4 gems.100, 1 gems.500" ] || fail "$language: a login does not deliver what is owed, once"
     "$@" notification "$app" "not.apples.$language"
     [ "$($psql -d shop -c "SELECT count(*) FROM iap.handed_notices")" -gt 0 ] || fail "$language: no notification"
@@ -85,13 +105,18 @@ if command -v javac >/dev/null && [ -e /usr/share/java/postgresql.jar ]; then
     # Its driver knows no Unix sockets.
     port=$((20000 + $$ % 20000))
     $psql -d postgres -c "ALTER SYSTEM SET listen_addresses = '127.0.0.1'" -c "ALTER SYSTEM SET port = $port"
-    javac -d "$work" examples/Claim.java
+    javac -d "$work" examples/Claim.java Tests/Examples/Unchecked.java
     pg_ctl="$(scripts/postgresql-bin)/pg_ctl"
     as_server() { if [ "$(id -u)" -eq 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
     as_server "$pg_ctl" -D "$cluster/data" -w -l "$cluster/log" -o "-k $cluster -c fsync=off" restart >/dev/null
     psql="$psql -p $port"
     export JDBC_URL="jdbc:postgresql://127.0.0.1:$port/shop?user=iap_app"
     try java 5000 java -cp "$work:/usr/share/java/postgresql.jar" Claim
+    # An error that is not the database's, while the goods are credited.
+    admit user-java 5005 gems.100 1
+    java -cp "$work:/usr/share/java/postgresql.jar" Unchecked "$app" 5005 user-java
+    [ "$($psql -d shop -c "SELECT place FROM iap.transactions WHERE transaction_id = '5005'")" = white ] ||
+        fail "java: claims what it does not credit"
 else
     skipped Java libpostgresql-jdbc-java
 fi
