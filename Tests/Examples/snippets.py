@@ -2,18 +2,22 @@
 """Runs what docs/integrate.md shows, as it stands there: its SQL as role iap_app by psql, its Python by psycopg where that
 is installed. Arguments: psql with its options for the superuser, in one word. PGHOST, PGDATABASE and PGUSER are the app's."""
 import contextlib
+import logging
 import pathlib
 import re
+import select
 import subprocess
 import sys
+import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/integrate.md"
 APP = "com.example.game"
 
 
-class Done(Exception):
-    """Ends a loop that goes on for ever."""
+class Done(BaseException):
+    """Ends a loop that goes on for ever, and that no error of a purchase's ends."""
 
 
 def blocks(language):
@@ -62,17 +66,32 @@ class Pool:
 
 def run_python(superuser, psycopg):
     def credit(connection, user, product_id, quantity):
+        if product_id == "gone.1":
+            raise KeyError(product_id)
         assert (product_id, quantity) == ("gems.100", 1), (product_id, quantity)
         connection.execute("UPDATE wallets SET gems = gems + 100 WHERE user_id = %s", (user,))
 
-    def owe(transaction_id):
-        ask(superuser, f"SELECT iap.admit('{APP}', 'Production', '{transaction_id}', '{transaction_id}', 'gems.100', 1, "
-            "now() - interval '1 hour', 'user-8')")
+    def owe(transaction_id, product_id="gems.100"):
+        ask(superuser, f"SELECT iap.admit('{APP}', 'Production', '{transaction_id}', '{transaction_id}', "
+            f"'{product_id}', 1, now() - interval '1 hour', 'user-8')")
+
+    def order(transaction_id):
+        ask(superuser, "INSERT INTO iap.redeliveries (transaction_id, bundle_id, environment, user_id, ordered_at, "
+            f"ordered_by, note, due_at) VALUES ('{transaction_id}', '{APP}', 'Production', 'user-8', now(), 'dana', "
+            "'x', now())")
+
+    def wake():
+        ask(superuser, "NOTIFY iap_redeliveries")
 
     def gems():
         return int(ask(superuser, "SELECT gems FROM wallets WHERE user_id = 'user-8'"))
 
-    names = {"psycopg": psycopg, "credit": credit, "DATABASE": "", "app": APP}
+    names = {
+        "psycopg": psycopg, "credit": credit, "DATABASE": "", "app": APP, "logging": logging, "select": select,
+    }
+    # What can't be credited comes first, and is told of.
+    logging.disable()
+    owe("8999", "gone.1")
     for line, block in blocks("python"):
         code = compile(block, f"docs/integrate.md:{line}", "exec")
         before = gems()
@@ -84,12 +103,16 @@ def run_python(superuser, psycopg):
             assert gems() == before + 100, f"{PAGE}:{line}: not delivered once"
         elif "take_redeliveries" in block:
             owe("9001")
-            ask(superuser, "INSERT INTO iap.redeliveries (transaction_id, bundle_id, environment, user_id, ordered_at, "
-                f"ordered_by, note, due_at) VALUES ('9001', '{APP}', 'Production', 'user-8', now(), 'dana', 'x', now())")
-            # Taken, claimed, and the next round.
+            order("8999")
+            order("9001")
+            # Taken, claimed by one each, and two rounds that find nothing until they are woken.
+            began = time.monotonic()
+            for seconds in (1, 3):
+                threading.Timer(seconds, wake).start()
             with contextlib.suppress(Done):
-                exec(code, names | {"pool": Pool(psycopg, limit=2)})  # pylint: disable=exec-used
+                exec(code, names | {"pool": Pool(psycopg, limit=5)})  # pylint: disable=exec-used
             assert gems() == before + 100, f"{PAGE}:{line}: not delivered"
+            assert 3 <= time.monotonic() - began < 30, f"{PAGE}:{line}: does not wait until it is woken"
         elif "submit_notification" in block:
             run_webhook(code, psycopg)
             assert ask(superuser, "SELECT count(*) FROM iap.handed_notices") == "1", f"{PAGE}:{line}: nothing handed on"
