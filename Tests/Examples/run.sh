@@ -1,7 +1,7 @@
 #!/bin/sh
-# The examples of an app's server, each in its language against a real database: of eight claims at once one credits, what
-# can't be credited or committed stays owed, a login delivers what is owed beside it, and what Apple posts is taken; and
-# the blocks of docs/integrate.md. A language that is not installed is skipped, and said so.
+# The examples of an app's server, each in its language against a real database: of eight claims at once one credits,
+# what can't be credited or committed stays owed, a login delivers what is owed beside it, and what Apple posts is taken;
+# and the blocks of docs/integrate.md. A language that is not installed is skipped, and said so.
 set -eu
 cd "$(dirname "$0")/../.."
 bin=$(scripts/with-swift swift build --show-bin-path)
