@@ -27,7 +27,10 @@ extension Run {
     func outcome(of taken: Taken) -> RunOutcome {
         let receipts = taken.receipts
         if let reason = context.stop.reason { return .endedEarly(reason) }
-        if let outage { return .endedEarly("\(outage); \(receipts.waiting) receipts wait for the next night") }
+        if let outage {
+            let waiting = receipts.waiting.counted("receipt waits", "receipts wait")
+            return .endedEarly("\(outage); \(waiting) for the next night")
+        }
         let waiting = night.waiting
         let telling = receipts.tried - waiting.notKnownAsApples
         if waiting.forApple > 0, Double(waiting.forApple) > job.settings.tryAgainShare * Double(telling) {
@@ -46,7 +49,8 @@ extension RunOutcome {
     /// How a run ended that nothing stopped, by what it read to its end.
     init(untried: Int, sources: [SourcePull], hearings: [HearingFigures]) {
         if untried > 0 {
-            self = .endedEarly("\(untried) receipts were not tried and stay due")
+            let receipts = untried.counted("receipt was not tried and stays", "receipts were not tried and stay")
+            self = .endedEarly("\(receipts) due")
         } else if let source = sources.first(where: { $0.problem != nil }), let problem = source.problem {
             self = .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
         } else if let hearing = hearings.first(where: { $0.problem != nil }), let problem = hearing.problem {

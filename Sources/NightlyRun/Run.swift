@@ -236,7 +236,8 @@ struct Run {
         context.log(.info, "run ends", fields: fields)
         if isNothingProcessed {
             throw JobError.appleUnavailable(
-                "Apple could not be reached: \(report.receipts.waiting) receipts wait for the next night.")
+                "Apple could not be reached: "
+                    + "\(report.receipts.waiting.counted("receipt waits", "receipts wait")) for the next night.")
         }
     }
 }

@@ -731,6 +731,18 @@ class Nothing(PageTestCase):
         self.assertIn("没有疑似漏单", self.one("main").text)
 
 
+class One(PageTestCase):
+    sample = "one"
+
+    def test_one_is_spoken_of_as_one(self):
+        self.assertEqual(self.status(), "1 case")
+        self.assertEqual(self.one(".lost h2").text.split(), ["1", "likely", "lost", "order"])
+        self.one(".copy-commands").click()
+        self.wait(lambda: self.status() == "1 command copied", "the page says how many it copied")
+        self.one("input[type=search]").send_keys("nothing like it")
+        self.assertEqual(self.status(), "0 of 1 case")
+
+
 class CustomersWithoutScript(PageTestCase):
     sample = "customers"
     script = False

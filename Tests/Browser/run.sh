@@ -35,6 +35,7 @@ write_report english 450 en
 write_report chinese 20 zh
 write_report many 60000 en
 write_report none 0 en
+write_report one 1 en
 IAP_REPORT_SAMPLE_CUSTOMERS=1 write_report customers 450 en
 IAP_REPORT_SAMPLE_HOSTILE=1 write_report hostile 39 en
 

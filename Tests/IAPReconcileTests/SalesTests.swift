@@ -35,7 +35,7 @@ import Testing
                     2026-11-20  new         2      3        1  \(file)
                     \(file): 5 lines: 2 of in-app purchases, 1 of others, 1 of unknown apps, 1 refused (1 malformed)
 
-                    3 units sold, 0 seen: 3 sold and not seen, 0 seen and not sold; 1 refunds, 0 seen
+                    3 units sold, 0 seen: 3 sold and not seen, 0 seen and not sold; 1 refund, 0 seen
 
                     day         app    product  country  sold  seen  difference  ±1 day  refunds  seen
                     2026-11-20  com.a  gems     USA         3     0          +3      +3        1     0
@@ -54,7 +54,7 @@ import Testing
                 ended.output == """
                     day         report  lines  units  refunds  file
                     2026-11-20  new         0      0        0  -
-                    -: 1 lines: 0 of in-app purchases, 1 of others, 0 refused
+                    -: 1 line: 0 of in-app purchases, 1 of others, 0 refused
 
                     0 units sold, 0 seen; 0 refunds, 0 seen: all equal
 

@@ -32,11 +32,11 @@ import Testing
     @Test func withoutAnEndThatWasKeptNothingIsSaidOfIt() {
         #expect(
             VerificationText.summary(Array(findings.prefix(1)), AuditTrail(entries: 0, end: ""), nil)
-                == "\n1 checks, 0 not fine; trail: 0 entries\n")
+                == "\n1 check, 0 not fine; trail: 0 entries\n")
         #expect(
             VerificationText.summary([], trail, true)
                 == "fine   the trail continues the end that was kept\n\n"
-                + "1 checks, 0 not fine; trail: 42 entries, its end 3044f3e1522a\n")
+                + "1 check, 0 not fine; trail: 42 entries, its end 3044f3e1522a\n")
     }
 
     @Test func programsReadThis() throws {

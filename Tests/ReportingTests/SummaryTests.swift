@@ -11,6 +11,8 @@ import Testing
         #expect(!text().contains("purged"))
         run.purged = Purged(payloads: 12, devices: 0)
         #expect(text().contains("\npurged              12 payloads, 0 devices of receipts long settled\n"))
+        run.purged = Purged(payloads: 1, devices: 1)
+        #expect(text().contains("\npurged              1 payload, 1 device of receipts long settled\n"))
     }
 
     /// Runs that share the inbox each tell of their own.
@@ -24,6 +26,8 @@ import Testing
         run.receipts = ReceiptCounts(due: 56, verified: 56)
         run.beyondLimit = 944
         #expect(text().contains("complete: as many as --limit allows were tried, and 944 more receipts are due\n"))
+        run.beyondLimit = 1
+        #expect(text().contains("and 1 more receipt is due\n"))
         run.beyondLimit = 0
         #expect(text().contains("complete: everything due was tried\n") && text().contains("0 unusable, 0 not tried\n"))
         run.runID = nil
@@ -43,6 +47,7 @@ import Testing
             })
         #expect(text().contains("\nredeliveries        40 delivered so, 2 ordered, 7 open; 4 keep failing\n"))
         #expect(text().contains("\(key.id) of anna: taken 5 times and not claimed, given up\n"))
+        #expect(text().contains("\(key.id) of anna: taken 1 time and not claimed\n"))
         #expect(text().contains("… and 1 more; see report.json\n"))
     }
 

@@ -64,6 +64,19 @@ import Testing
         #expect(html.text == "<bdi>&lt;b&gt;</bdi> wants ")
     }
 
+    @Test func whatIsOneIsSpokenOfAsOne() {
+        let template = Template("{n} of {total} {total|case|cases}")
+        #expect(template.filled(["n": "1", "total": "1"]) == "1 of 1 case")
+        #expect(template.filled(["n": "1", "total": "2"] as [String: HTML]).text == "1 of 2 cases")
+        #expect(Template("{n|case|cases}").filled(["n": "1"] as [String: HTML]).text == "case")
+        let reader = Reader(.english, timeZone: .gmt)
+        let dry = HearingText(phrase: .drySpell, values: ["app": "a", "time": "t", "n": "1"])
+        #expect(reader.words.html(dry).text.contains("<bdi>1</bdi> purchase was delivered since"))
+        #expect(English()(.shown, ["total": "1"]) == "1 case" && English()(.shown, ["total": "0"]) == "0 cases")
+        #expect(English()(.copiedCommands, ["n": "1"]) == "1 command copied")
+        #expect(1.counted("entry", "entries") == "1 entry" && 0.counted("receipt") == "0 receipts")
+    }
+
     /// Who delivers by hand meanwhile delivers twice.
     @Test func whatTheAppsServerIsToDeliverIsLeftToIt() {
         let assessment = Assessment(

@@ -1,10 +1,11 @@
 import Ledger
+import Reconciliation
 
 /// Where the inbox lies on the servers of a cluster.
 extension Doctor {
     func cluster(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
         guard let found = try await session.examineCluster() else { return [] }
-        let workers = found.workers == 1 ? "1 worker" : "\(found.workers) workers"
+        let workers = found.workers.counted("worker")
         let cluster = Finding("cluster", .fine, "Citus \(found.version), \(workers)")
         return [cluster] + found.problems.map(Self.finding)
     }
@@ -55,7 +56,7 @@ extension Doctor {
         case .leftPrepared(let count, let server):
             Finding(
                 "worker \(server)", .warning,
-                "holds \(count) prepared transactions for more than ten minutes, with their locks",
+                "holds \(count.counted("prepared transaction")) for more than ten minutes, with their locks",
                 remedy: "SELECT recover_prepared_transactions() on the coordinator.")
         case .waitsForEver(let server):
             Finding("worker \(server)", .wrong, "the role waits for a lock for ever there", remedy: distributes)

@@ -31,7 +31,8 @@ extension Doctor {
                     remedy: "Mend the setting, if it names one. The next run goes on where it stopped."))
         }
         if hearing.isDrySpell(at: now), let last = hearing.lastSignedAt {
-            let text = "none since \(last.formatted(.iso8601)), and \(hearing.deliveredSince) purchases delivered since"
+            let delivered = hearing.deliveredSince.counted("purchase was", "purchases were")
+            let text = "none since \(last.formatted(.iso8601)), and \(delivered) delivered since"
             findings.append(Finding(name(of: hearing), .warning, text, remedy: url))
         }
         if hearing.unsent > 0 {

@@ -88,7 +88,7 @@ extension Doctor {
         }
         let others = listing.warning.map { "; \($0)" } ?? ""
         return Self.finding(
-            on: source, "\(path) holds \(listing.files.count) files, the first \(file.name)\(others)", judged)
+            on: source, "\(path) holds \(listing.files.count.counted("file")), the first \(file.name)\(others)", judged)
     }
 
     private static func finding(

@@ -26,7 +26,8 @@ extension CommandRunner {
             }
             let unnamed = summary.refusedCount - summary.refused.count
             if unnamed > 0 {
-                console.log(LogEntry(.warning, "\(unnamed) more lines were refused", fields: ["file": file]))
+                let text = unnamed.counted("more line was refused", "more lines were refused")
+                console.log(LogEntry(.warning, text, fields: ["file": file]))
             }
             StandardOutput.write(
                 "\(file): \(summary.taken) taken for the next run, \(summary.refusedCount) refused\n")

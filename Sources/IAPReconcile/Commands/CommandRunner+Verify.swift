@@ -41,7 +41,8 @@ enum VerificationText {
             case false?: "wrong  no link of the trail is the end that was kept: it was written anew, or is another's\n"
             case nil: ""
             }
-        return "\(since)\n\(checks.count) checks, \(wrong) not fine; trail: \(trail.entries) entries\(end)\n"
+        let entries = trail.entries.counted("entry", "entries")
+        return "\(since)\n\(checks.count.counted("check")), \(wrong) not fine; trail: \(entries)\(end)\n"
     }
 
     static func json(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) throws -> String {

@@ -61,7 +61,8 @@ struct RefusedLines {
     mutating func finish() throws(UnwritableFile) {
         if !isBegun { try write("") }
         guard handle == nil, count > Self.named else { return }
-        log(LogEntry(.warning, "\(count - Self.named) more lines were refused; --refused FILE writes all"))
+        let unnamed = (count - Self.named).counted("more line was refused", "more lines were refused")
+        log(LogEntry(.warning, "\(unnamed); --refused FILE writes all"))
     }
 
     private func name(_ lines: [RefusedLine]) {

@@ -34,12 +34,12 @@ enum SalesText {
             file.refused[reason].map { "\($0) \(reason.rawValue)" }
         }
         parts.append("\(file.refusedCount) refused" + (reasons.isEmpty ? "" : " (\(reasons.joined(separator: ", ")))"))
-        return "\(file.file): \(file.lines) lines: \(parts.joined(separator: ", "))\n"
+        return "\(file.file): \(file.lines.counted("line")): \(parts.joined(separator: ", "))\n"
     }
 
     private static func verdict(_ figures: SalesFigures, _ differences: [ComparedSales]) -> String {
-        let sums = "\(figures.unitsSold) units sold, \(figures.unitsSeen) seen"
-        let refunds = "\(figures.refundsSold) refunds, \(figures.refundsSeen) seen"
+        let sums = "\(figures.unitsSold.counted("unit")) sold, \(figures.unitsSeen) seen"
+        let refunds = "\(figures.refundsSold.counted("refund")), \(figures.refundsSeen) seen"
         guard !differences.isEmpty else { return "\(sums); \(refunds): all equal\n" }
         return "\(sums): \(figures.missing) sold and not seen, \(figures.surplus) seen and not sold; \(refunds)\n"
     }

@@ -1,4 +1,5 @@
 import PostgreSQL
+import Reconciliation
 
 /// A role that `sql/roles.sql` makes.
 public enum LedgerRole: String, CaseIterable, Sendable {
@@ -20,7 +21,7 @@ extension LedgerSession {
         guard !missing.isEmpty else { return }
         let named = missing.prefix(Self.mostNamed).joined(separator: ", ")
         let others = missing.count - Self.mostNamed
-        throw .forbidden("the role lacks \(named)\(others > 0 ? " and \(others) other rights" : "")")
+        throw .forbidden("the role lacks \(named)\(others > 0 ? " and \(others.counted("other right"))" : "")")
     }
 
     private static let mostNamed = 10

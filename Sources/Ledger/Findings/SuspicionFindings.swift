@@ -77,7 +77,8 @@ extension LedgerSession {
             try body(
                 try Suspicion(
                     ofReceipt: row, .manyPurposes,
-                    detail: "uploaded for more than 1,000 purposes; \(count) more uploads are not kept"))
+                    detail: "uploaded for more than 1,000 purposes; "
+                        + "\(count.counted("more upload is", "more uploads are")) not kept"))
         }
     }
 

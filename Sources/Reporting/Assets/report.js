@@ -83,11 +83,14 @@
     if (settings === null || cases === null) return;
 
     // Words, dates and money in the reader's form
+    /// A template with the words for one or for many, as in {n|case|cases}.
+    const template = (key, values) => settings.languages[language].words[key].replace(
+        /\{(\w+)\|([^|}]*)\|([^|}]*)\}/g, (_, name, one, many) => String(values[name]) === "1" ? one : many);
     const word = (key, values = {}) =>
-        settings.languages[language].words[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+        template(key, values).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
     /// A phrase whose values are pieces of the page.
     const phrase = (key, values) =>
-        settings.languages[language].words[key].split(/(\{\w+\})/).filter(text => text !== "")
+        template(key, values).split(/(\{\w+\})/).filter(text => text !== "")
             .map(text => /^\{\w+\}$/.test(text) ? values[text.slice(1, -1)] ?? "" : text);
     const formatters = new Map();
     const formatter = (key, make) => {

@@ -35,9 +35,10 @@ struct Summary {
     private var outcome: String {
         switch run.outcome {
         case .complete where leftToOthers > 0:
-            "complete: everything due was tried, \(leftToOthers) receipts of it by runs beside this one"
+            "complete: everything due was tried, \(leftToOthers.counted("receipt")) of it by runs beside this one"
         case .complete where run.beyondLimit > 0:
-            "complete: as many as --limit allows were tried, and \(run.beyondLimit) more receipts are due"
+            "complete: as many as --limit allows were tried, and "
+                + run.beyondLimit.counted("more receipt is due", "more receipts are due")
         case .complete: "complete: everything due was tried"
         case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
         }
@@ -91,7 +92,7 @@ struct Summary {
     private var heard: [String] {
         let amiss = run.hearings.flatMap { HearingText.all($0, now: run.now, moment: formats.local) }
         let new = run.heard.map {
-            row("heard", "\($0.fresh) new notices of Apple's; \($0.unknown) purchases that only Apple told of")
+            row("heard", "\($0.fresh.counted("new notice")) of Apple's; \(Self.onlyTold($0.unknown))")
         }
         return (new.map { [$0] } ?? []) + asked
             + first(Self.shownSettings, of: amiss) { row("not heard", words.line($0)) }
@@ -104,9 +105,13 @@ struct Summary {
         return [
             row(
                 "asked again",
-                "\(asked.asked) customers and deliveries; \(asked.unknown) purchases that only Apple told of\(unanswered)"
-            )
+                "\(asked.asked.counted("customer or delivery", "customers and deliveries")); "
+                    + "\(Self.onlyTold(asked.unknown))\(unanswered)")
         ]
+    }
+
+    private static func onlyTold(_ unknown: Int) -> String {
+        "\(unknown.counted("purchase")) that only Apple told of"
     }
 
     private static let shownPatterns = 5
@@ -146,12 +151,15 @@ struct Summary {
     private var purged: [String] {
         let purged = run.purged
         guard purged.total > 0 else { return [] }
-        let orders = purged.orders == 0 ? "" : "; \(purged.orders) orders that were never paid"
-        let notices = purged.notices == 0 ? "" : "; \(purged.notices) notifications that could not be taken"
+        let unpaid = purged.orders.counted("order that was", "orders that were")
+        let orders = purged.orders == 0 ? "" : "; \(unpaid) never paid"
+        let untaken = purged.notices.counted("notification")
+        let notices = purged.notices == 0 ? "" : "; \(untaken) that could not be taken"
         return [
             row(
                 "purged",
-                "\(purged.payloads) payloads, \(purged.devices) devices of receipts long settled" + orders + notices)
+                "\(purged.payloads.counted("payload")), \(purged.devices.counted("device")) of receipts long settled"
+                    + orders + notices)
         ]
     }
 
@@ -201,18 +209,18 @@ struct Summary {
                 "\(figures.delivered) delivered so, \(figures.ordered) ordered, \(figures.open) open\(failing)")
         ]
             + figures.failures.prefix(Self.shownFailures).map { failure in
-                let tries = "taken \(failure.tries) times and not claimed\(failure.isGivenUp ? ", given up" : "")"
+                let taken = "taken \(failure.tries.counted("time")) and not claimed"
+                let tries = taken + (failure.isGivenUp ? ", given up" : "")
                 return row("", "\(failure.key.id) of \(Printable.text(failure.userID, longest: 100)): \(tries)")
             } + (more > 0 ? [row("", "… and \(more) more; see report.json")] : [])
     }
 
     private func text(_ sales: SalesFigures) -> String {
-        let sums = "\(sales.unitsSold) units sold, \(sales.unitsSeen) seen"
+        let sums = "\(sales.unitsSold.counted("unit")) sold, \(sales.unitsSeen) seen"
         let differences =
             sales.missing + sales.surplus == 0
             ? "all equal" : "\(sales.missing) sold and never seen, \(sales.surplus) seen and not sold"
-        let days = sales.days == 1 ? "1 day" : "\(sales.days) days"
-        return "\(sums) on \(days) to \(sales.last): \(differences)"
+        return "\(sums) on \(sales.days.counted("day")) to \(sales.last): \(differences)"
     }
 
     private var unpriced: [String] {

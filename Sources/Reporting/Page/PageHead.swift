@@ -126,6 +126,7 @@ struct PageHead {
 
     private var lost: HTML {
         let counts = run.cases
+        let likelyLost = readers.each { $0.words.html(.likelyLost, ["n": "\(counts.total)"]) }
         let bar = Charts.parts(Likelihood.allCases.map { ($0.rawValue, counts.byLikelihood[$0] ?? 0) })
         let legend = Likelihood.allCases.map { likelihood -> HTML in
             let count = number(counts.byLikelihood[likelihood] ?? 0)
@@ -135,7 +136,7 @@ struct PageHead {
                 """
         }
         return """
-            <h2><b class="hero">\(number(counts.total))</b> \(readers.text(.likelyLost))</h2>
+            <h2><b class="hero">\(number(counts.total))</b> \(likelyLost)</h2>
             \(bar)<ul class="legend">\(legend)</ul>
             """
     }

@@ -196,7 +196,7 @@ struct English: Wording {
         case .alertUnitsMissing:
             "{app}: units that Apple sold in thirty days and that were never seen: {n} (told from {threshold} on)"
         case .alertShareLost:
-            "{app}: {n} of {purchases} purchases of thirty days are likely lost, {share} (told from {threshold} on)"
+            "{app}: {n} of {purchases} {purchases|purchase|purchases} of thirty days {n|is|are} likely lost, {share} (told from {threshold} on)"
         case .alertMoneyLost: "{app}: {money} was paid for the open cases (told from {threshold} on)"
         case .alertOldestCase: "{app}: the oldest open case was paid {age} ago (told from {threshold} on)"
         case .alertRedeliveriesFailing:
@@ -206,8 +206,8 @@ struct English: Wording {
         case .hearingProblem: "Apple's notifications of {app} could not be read to their end: {problem}"
         case .drySpell:
             """
-            Apple's last notification of {app} is of {time}, and {n} purchases were delivered since: look at the URL for \
-            server notifications in App Store Connect, and at what the app's server answers there
+            Apple's last notification of {app} is of {time}, and {n} {n|purchase was|purchases were} delivered since: look \
+            at the URL for server notifications in App Store Connect, and at what the app's server answers there
             """
         case .noticesUnsent:
             "Notifications of {app} that Apple could not send in three days: {n} ({what}). Look at what the app's server answers."
@@ -216,7 +216,7 @@ struct English: Wording {
             "Notifications in Apple's history of {app} that were not taken, and are kept: {n} ({what})"
         case .sourceProblem: "The source {source} could not be pulled to its end: {problem}"
         case .sourceRefused: "Rows of the source {source} that could not be taken: {n}"
-        case .likelyLost: "likely lost orders"
+        case .likelyLost: "likely lost {n|order|orders}"
         case .thisRun: "At a glance"
         case .newInRun: "new in this run"
         case .reopenedInRun: "opened again"
@@ -238,10 +238,11 @@ struct English: Wording {
         case .ageingNote: "Open cases by the age of the purchase"
         case .trend: "Over the last {n} runs"
         case .trendNote: "Open cases after each run; the bars are those new in it"
-        case .trendSummary: "From {first} open cases in the first run shown to {last} in the last."
+        case .trendSummary: "From {first} open {first|case|cases} in the first run shown to {last} in the last."
         case .flow: "New and closed"
         case .flowNote: "New cases above the line, closed ones below"
-        case .flowSummary: "In the runs shown {new} cases were opened for the first time and {closed} closed."
+        case .flowSummary:
+            "In the runs shown {new} {new|case was|cases were} opened for the first time and {closed} closed."
         case .moneyTrend: "Money at risk"
         case .moneyTrendNote: "Paid in the open cases after each run"
         case .moneyTrendLeft: "Not drawn: {currencies}"
@@ -318,7 +319,7 @@ struct English: Wording {
         case .commentBy: "{who}: {text}"
         case .commands: "Commands"
         case .copyCommands: "Copy a command for each case shown"
-        case .copiedCommands: "{n} commands copied"
+        case .copiedCommands: "{n} {n|command|commands} copied"
         case .byUser: "by {user}"
         case .nobody: "nobody logged in"
         case .withOrder: "order {order}"
@@ -352,8 +353,8 @@ struct English: Wording {
         case .reason: "Reason"
         case .seen: "New or old"
         case .clear: "Clear filters"
-        case .shown: "{total} cases"
-        case .shownOf: "{n} of {total} cases"
+        case .shown: "{total} {total|case|cases}"
+        case .shownOf: "{n} of {total} {total|case|cases}"
         case .noMatch: "No case matches. Clear a filter to see more."
         case .rowsFromTo: "{from} to {to} of {total}"
         case .sortBy: "Sort by {column}"
@@ -370,7 +371,7 @@ struct English: Wording {
         case .found: "Found"
         case .soldAgainstSeen: "Sold against seen"
         case .salesSummary:
-            "Apple's sales reports from {first} to {last} (days: {days}): {sold} units sold, {seen} seen; {missing} sold and never seen, {surplus} seen and not sold."
+            "Apple's sales reports from {first} to {last} (days: {days}): {sold} {sold|unit|units} sold, {seen} seen; {missing} sold and never seen, {surplus} seen and not sold."
         case .salesNote:
             "What was sold and never seen is an order of which nothing ever reached the server. Days are days of Pacific Time. Where not every transaction tells its country, all countries are compared together."
         case .salesEqual: "All that was sold was seen."

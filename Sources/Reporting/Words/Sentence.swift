@@ -15,5 +15,8 @@ extension Wording {
     }
 
     /// The sentence on a page, whatever strangers wrote into its values.
-    func html(_ sentence: some Sentence) -> HTML { html(sentence.phrase, sentence.values.mapValues(HTML.foreign)) }
+    func html(_ sentence: some Sentence) -> HTML {
+        let values = sentence.values
+        return Template(text(of: sentence.phrase)).filled(values.mapValues(HTML.foreign)) { values[$0] == "1" }
+    }
 }

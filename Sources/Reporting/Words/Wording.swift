@@ -5,7 +5,7 @@ import Reconciliation
 protocol Wording: Sendable {
     var language: ReportLanguage { get }
 
-    /// The text of a phrase; `{name}` stands for a value.
+    /// The text of a phrase; `{name}` stands for a value, `{name|case|cases}` for a word by that value.
     func text(of phrase: Phrase) -> String
 
     func name(of likelihood: Likelihood) -> String
