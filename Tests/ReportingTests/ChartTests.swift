@@ -89,6 +89,8 @@ import Testing
         let html = ClientCharts(tally: tally, figures: [], readers: readers).html.text
         #expect(html.contains("others") == (others != nil))
         #expect(html.contains("m6") == (others == nil) && html.contains(others ?? "m6"))
+        // Two of one each are more than the longest bar shows, whose like has no gap.
+        #expect(html.components(separatedBy: "<path").count == (others == nil ? 1 : 2))
     }
 
     /// Whoever makes a device up for each upload makes neither memory nor the page grow.

@@ -80,14 +80,19 @@ struct ClientCharts {
             """
     }
 
+    /// The bar of all others may be too long for its place: what is left out of it is a gap.
     private func row(_ name: HTML, _ count: Int, of most: Int, share: HTML) -> HTML {
-        """
-        <tr><th scope="row">\(name)</th><td class="bar">\
-        <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">\
-        <rect class="fill-age" width="\(Charts.percent(min(count, most), of: most))" height="10"/></svg></td>\
-        <td class="figure">\(readers.first.number(count))</td><td class="figure soft">\(share)</td></tr>
+        let bar: HTML =
+            count > most
+            ? #"<path class="fill-age" d="M0 0H90L86 10H0ZM95 0H100V10H91Z"/>"#
+            : #"<rect class="fill-age" width="\#(Charts.percent(count, of: most))" height="10"/>"#
+        return """
+            <tr><th scope="row">\(name)</th><td class="bar">\
+            <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">\
+            \(bar)</svg></td>\
+            <td class="figure">\(readers.first.number(count))</td><td class="figure soft">\(share)</td></tr>
 
-        """
+            """
     }
 
     private func name(_ client: ClientTally.Client) -> HTML {
