@@ -170,9 +170,14 @@ class Index(PageTestCase):
 
     def test_a_long_reason_wraps(self):
         self.browser.get(f"file://{SAMPLES}/english/index.html")
-        cell = self.one("td.sum")
+        cell = self.one(".runs tbody td:nth-child(2)")
         self.browser.execute_script(
-            "arguments[0].textContent = arguments[1]", cell,
+            """
+            const reason = document.createElement('span');
+            reason.className = 'soft reason';
+            reason.textContent = arguments[1];
+            arguments[0].append(reason);
+            """, cell,
             "the source delivered could not be pulled to its end: " + 20 * "server closed the connection unexpectedly, "
             + 200 * "x")
         for width in [390, 1440]:
@@ -182,7 +187,19 @@ class Index(PageTestCase):
             box = self.browser.execute_script(
                 "return [arguments[0].scrollWidth - arguments[0].clientWidth, arguments[0].clientWidth]", cell)
             self.assertLessEqual(box[0], 0, width)
-            self.assertGreater(box[1], 150, width)
+            self.assertGreater(box[1], 100, width)
+        self.assert_nothing_is_hidden()
+
+    def test_nothing_is_hidden_but_on_a_phone(self):
+        self.browser.get(f"file://{SAMPLES}/english/index.html")
+        self.assert_nothing_is_hidden()
+
+    def assert_nothing_is_hidden(self):
+        for width in [700, 768, 1024, 1090, 1280, 1440]:
+            self.browser.set_window_size(width, 900)
+            hidden = self.browser.execute_script(
+                "const list = document.querySelector('.runs .scroll'); return list.scrollWidth - list.clientWidth")
+            self.assertLessEqual(hidden, 0, width)
 
 
 if __name__ == "__main__":

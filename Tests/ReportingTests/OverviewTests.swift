@@ -86,7 +86,7 @@ import Testing
             early.outcome = .endedEarly("Apple <is> down")
             try write(early, to: folder)
             let page = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
-            #expect(page.contains("Apple &lt;is&gt; down"))
+            #expect(page.contains(#"<span class="soft reason">Apple &lt;is&gt; down"#))
         }
     }
 }

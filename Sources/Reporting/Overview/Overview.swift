@@ -84,7 +84,7 @@ struct Overview {
             figures.runID.map { reader.words.html(.run, ["n": "\(Int($0))"]) } ?? "\(reader.words(.dryRun))"
         }
         let day = readers.each { reader in reader.moment(figures.now) }
-        let early: HTML = figures.endedEarly.map { "<span class=\"soft\">\($0)</span>" } ?? ""
+        let early: HTML = figures.endedEarly.map { "<span class=\"soft reason\">\($0)</span>" } ?? ""
         let outcome = readers.text(figures.endedEarly == nil ? .complete : .early)
         let verified = readers.first.number(figures.verified)
         // A folder may have been copied by hand, under any name.
