@@ -77,6 +77,13 @@ import Testing
         #expect(1.counted("entry", "entries") == "1 entry" && 0.counted("receipt") == "0 receipts")
     }
 
+    /// With `verification = local` Apple is not asked: the detail beside the sentence says who found it so.
+    @Test(arguments: ReportLanguage.allCases)
+    func whatASignatureAloneMayTellIsNotCalledApplesWord(language: ReportLanguage) {
+        #expect(!language.wording.sentence(ReceiptProblem.malformed).contains("Apple"))
+        #expect(English().sentence(ReceiptProblem.notGenuine).contains("signature"))
+    }
+
     /// Who delivers by hand meanwhile delivers twice.
     @Test func whatTheAppsServerIsToDeliverIsLeftToIt() {
         let assessment = Assessment(

@@ -61,8 +61,8 @@ struct English: Wording {
         switch problem {
         case .empty: "The upload was empty."
         case .tooLarge: "The upload was too large to be a receipt, and was not kept."
-        case .malformed: "Apple could not read it."
-        case .notGenuine: "Apple says it is not genuine."
+        case .malformed: "It could not be read as a receipt."
+        case .notGenuine: "It is not genuine: Apple's signature does not hold, or Apple says so."
         case .unknownSigner: "It is signed, and by nobody whom this program knows as Apple."
         case .noTransactions: "It is genuine, but holds no purchase."
         case .transactionMissing: "It is genuine, but does not hold the purchase that it was uploaded for."

@@ -63,8 +63,8 @@ struct SimplifiedChinese: Wording {
         switch problem {
         case .empty: "上传内容为空。"
         case .tooLarge: "上传内容过大，不可能是票据，未予保存。"
-        case .malformed: "Apple 无法读取。"
-        case .notGenuine: "Apple 判定票据不是真的。"
+        case .malformed: "无法作为票据读取。"
+        case .notGenuine: "票据不是真的：Apple 的签名无效，或 Apple 如此判定。"
         case .unknownSigner: "它有签名，但本程序不认识签名者，无法认定是 Apple。"
         case .noTransactions: "票据是真的，但没有任何购买。"
         case .transactionMissing: "票据是真的，但没有上传时所指的那笔购买。"
