@@ -39,6 +39,19 @@ import Testing
         }
     }
 
+    /// A database or a log, named by mistake.
+    @Test func aConfigurationOfGigabytesIsNotReadWhole() throws {
+        try withFolder { folder in
+            let path = folder.appending(path: "huge.conf")
+            try write("", mode: 0o600, to: path)
+            try FileHandle(forWritingTo: path).truncate(atOffset: 8 << 30)
+            let error = try #require(throws: ConfigurationError.self) {
+                try Configuration.read(path.path(), secrets: .leftAlone)
+            }
+            #expect(error.text.hasPrefix("the configuration is larger than 4 MiB"), "\(error.text)")
+        }
+    }
+
     @Test func aCredentialIsFoundInItsFolder() throws {
         try withFolder { folder in
             // As systemd shows it to a service that runs as another user: the group's bits are the list's mask.

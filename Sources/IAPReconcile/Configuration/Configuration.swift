@@ -28,17 +28,26 @@ struct Configuration {
 }
 
 extension Configuration {
+    /// More than anybody configures: a database or a log, named by mistake, is not read whole.
+    private static let mostBytes = 4 << 20
+
     /// Reads the file.
     static func read(_ path: String, secrets: Secrets) throws(ConfigurationError) -> Configuration {
         let file: RegularFile
         let data: Data
         do throws(RegularFile.Problem) {
             file = try RegularFile(path)
-            data = try file.read()
+            data = try file.read(upTo: mostBytes + 1)
         } catch {
             let making = error.isOfNoFile ? "let “iap-reconcile setup” make one, or " : ""
             throw ConfigurationError(
                 file: path, line: nil, text: "the configuration \(error); \(making)name another with --config FILE")
+        }
+        guard data.count <= mostBytes else {
+            throw ConfigurationError(
+                file: path, line: nil,
+                text: "the configuration is larger than \(mostBytes >> 20) MiB, as none is; "
+                    + "name another with --config FILE")
         }
         guard let text = String(data: data, encoding: .utf8), !text.contains("\0") else {
             throw ConfigurationError(file: path, line: nil, text: "the configuration is not text in UTF-8")
