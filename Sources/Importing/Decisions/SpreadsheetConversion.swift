@@ -67,11 +67,20 @@ package struct SpreadsheetConversion {
         return true
     }
 
-    private static func lastLine(of errors: FileHandle) -> String {
+    static func lastLine(of errors: FileHandle) -> String {
         try? errors.seek(toOffset: 0)
         let end = ((try? errors.readToEnd()) ?? Data()).suffix(1_000)
         let line = String(decoding: end, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
-        return line.isEmpty ? "it said nothing" : String(line.prefix(300))
+        guard line.isEmpty else { return String(line.prefix(300)) }
+        // Where its output finds no room, what it says of that finds none either.
+        return hasRoom(errors)
+            ? "it said nothing"
+            : "no space is left in \(FileManager.default.temporaryDirectory.path(percentEncoded: false))"
+    }
+
+    private static func hasRoom(_ file: FileHandle) -> Bool {
+        let bytes = [UInt8](repeating: 0, count: 1 << 16)
+        return bytes.withUnsafeBytes { pwrite(file.fileDescriptor, $0.baseAddress, $0.count, 0) } == bytes.count
     }
 
     /// Looks in Debian's own places first: a login's PATH may begin with another Python.

@@ -107,6 +107,12 @@ struct SpreadsheetConversionTests {
         }
     }
 
+    /// What fills the folder leaves no room for saying so.
+    @Test func aFullFolderIsNamed() throws {
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        #expect(SpreadsheetConversion.lastLine(of: full).hasPrefix("no space is left in /"))
+    }
+
     @Test func whoStopsItIsNotToldThatItTookTooLong() async throws {
         try await withFolder { folder in
             _ = try? await read("bomb", in: folder)
