@@ -65,6 +65,11 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         self.plainText = plainText
     }
 
+    /// Whether it looks like a shared secret of App Store Connect's: 32 hexadecimal digits.
+    public var hasFormOfApples: Bool {
+        plainText.utf8.count == 32 && plainText.utf8.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+    }
+
     public var description: String { "(secret)" }
     public var debugDescription: String { "(secret)" }
     public var customMirror: Mirror { Mirror(self, children: []) }

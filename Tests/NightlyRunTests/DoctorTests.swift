@@ -107,6 +107,15 @@ import Testing
         }
     }
 
+    /// A byte order mark, or what is no text, is no part of what Apple hands out.
+    @Test(arguments: [
+        ("0123456789abcdef0123456789ABCDEF", true), ("\u{FEFF}0123456789abcdef0123456789abcdef", false),
+        ("0123456789abcdef0123456789abcdeg", false), ("hunter2", false), ("\u{FFFD}\u{1}", false),
+    ])
+    func aSecretHasTheFormOfApples(text: String, isApples: Bool) {
+        #expect(Secret(text).hasFormOfApples == isApples)
+    }
+
     /// Apple looks at the shared secret only where a receipt has subscriptions: one is at hand after the first night.
     @Test func theSharedSecretIsProvedByAReceiptAtHand() async throws {
         try await withPlay(.verifyReceipt) { play in

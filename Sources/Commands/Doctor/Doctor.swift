@@ -188,10 +188,15 @@ public struct Doctor: Sendable {
                 name, .warning, "is verified by signature alone: refunds are never noticed",
                 remedy: "Set verification = auto, with a key for the App Store Server API or a shared secret.")
         }
-        return app.sharedSecret == nil
-            ? Finding(
+        guard let secret = app.sharedSecret else {
+            return Finding(
                 name, .warning, "has no shared secret: Apple refuses its receipts with subscriptions",
                 remedy: "Set shared_secret_file, unless the app sells no subscriptions.")
-            : Finding(name, .fine, "has a shared secret")
+        }
+        return secret.hasFormOfApples
+            ? Finding(name, .fine, "has a shared secret")
+            : Finding(
+                name, .warning, "has a shared secret that is none of Apple's: those are 32 hexadecimal digits",
+                remedy: "Copy it from App Store Connect into a file of plain text, with nothing else in it.")
     }
 }
