@@ -188,6 +188,24 @@ import Testing
         }
     }
 
+    /// Of such a delivery no order is known to be paid, which whoever decides must hear.
+    @Test func aDeliveryForNobodyIsToldAsOne() async throws {
+        try await withLedger { ledger in
+            for id in ["1", "2"] {
+                let _: String = try await ledger.value(
+                    "iap.admit('com.example.a', 'Production', \(id), \(id), 'gems', 1, '2026-01-01')")
+            }
+            let desk = try await ledger.session(as: "iap_support")
+            defer { desk.close() }
+            var resolution = Resolution(
+                transactionID: try #require(TransactionID("1")), decision: .delivered, by: "sue", note: "a ticket")
+            #expect(try await desk.carryOut(resolution) == .deliveredToNobody)
+            resolution.transactionID = try #require(TransactionID("2"))
+            (resolution.userID, resolution.isUnknownUser) = ("ann", true)
+            #expect(try await desk.carryOut(resolution) == .done)
+        }
+    }
+
     @Test func theDeskSeesAPurchasesWholeWay() async throws {
         try await withLedger { ledger in
             let _: String = try await ledger.value(

@@ -23,10 +23,11 @@ extension CommandRunner {
     /// Ends a case, or opens it again. If nothing is changed, ends with 65 and says why.
     func resolve(_ resolution: Resolution) async throws -> ExitCode {
         let outcome = try await supportDesk.carryOut(resolution)
-        guard outcome == .done else {
+        guard outcome == .done || outcome == .deliveredToNobody else {
             console.sayUnchanged(Self.reason(outcome, resolution))
             return .dataError
         }
+        if outcome == .deliveredToNobody { console.log(LogEntry(.warning, Self.nobody(resolution.transactionID))) }
         StandardOutput.write("\(resolution.transactionID) \(Self.result(resolution.decision))\n")
         return .done
     }
@@ -50,10 +51,16 @@ extension CommandRunner {
         }
     }
 
+    private static func nobody(_ id: TransactionID) -> String {
+        "no user is recorded for \(id), for none was named and no one owner is certain: an order that it paid counts "
+            + "as not paid; if you know who got it, say --reopen, and then --delivered --user"
+    }
+
     private static func reason(_ outcome: ResolutionOutcome, _ resolution: Resolution) -> String {
         let id = resolution.transactionID
         return switch outcome {
         case .done: "\(id) is done"
+        case .deliveredToNobody: nobody(id)
         case .ambiguous: ambiguous(id)
         case .severalOwners(let users) where resolution.decision == .redelivery:
             "evidence speaks for \(users.joined(separator: " and for ")): deliver it by hand, and say --delivered --user"

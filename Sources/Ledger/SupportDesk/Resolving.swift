@@ -13,7 +13,11 @@ extension LedgerSession {
                     let word = try await connection.only(statement(for: resolution))
                         .decode("outcome", as: String.self)
                     if word == "several_owners" { return .severalOwners(try await owners(of: resolution)) }
-                    return try ResolutionOutcome(word, of: resolution.decision)
+                    let outcome = try ResolutionOutcome(word, of: resolution.decision)
+                    guard outcome == .done, resolution.decision == .delivered, resolution.userID == nil,
+                        try await isDeliveredToNobody(resolution)
+                    else { return outcome }
+                    return .deliveredToNobody
                 }
             } catch TransactionError.body(let error as PostgreSQLError, _)
                 where error.sqlState == .cardinalityViolation
@@ -21,6 +25,19 @@ extension LedgerSession {
                 return .ambiguous
             }
         }
+    }
+
+    private func isDeliveredToNobody(_ resolution: Resolution) async throws -> Bool {
+        try await connection.query(
+            """
+            SELECT transaction_id
+            FROM black
+            WHERE transaction_id = \(resolution.transactionID.text)
+                AND bundle_id = coalesce(\(resolution.bundleID?.text), bundle_id)
+                AND environment = coalesce(\(resolution.environment?.rawValue), environment)
+                AND user_id IS NULL
+            """
+        ).isEmpty == false
     }
 
     private func owners(of resolution: Resolution) async throws -> [String] {

@@ -39,6 +39,8 @@ public struct Resolution: Hashable, Sendable {
 /// What became of a decision.
 public enum ResolutionOutcome: Hashable, Sendable {
     case done
+    /// It is delivered, and to nobody that is known: no user was named, and the case tells of no certain one.
+    case deliveredToNobody
     /// Nothing was changed, for this reason.
     case unchanged(Reason)
     /// The id is known in several apps or environments, and it was not said which is meant.
