@@ -230,6 +230,23 @@ import Testing
         }
     }
 
+    @Test func whatIsMistypedIsAskedForAgain() async throws {
+        try await withEmptyServer(login: "peer") { server in
+            let answers = [
+                "host=\(server.cluster.directory) dbname=shop", "my game", "com.example.shop", "/none.p8", "",
+                "/none.secret", "", "yesterday", "2026-11-21T03:00:00Z",
+            ]
+            let shown = try await server.atATerminal(answers, app: [], ["--dry-run"])
+            #expect(shown.contains("“my game” is no bundle id"), "\(shown)")
+            for file in ["/none.p8", "/none.secret"] { #expect(shown.contains("\(file) is no file on this machine")) }
+            #expect(shown.contains("“yesterday” is no moment such as"), "\(shown)")
+            #expect(shown.contains("[app com.example.shop] since = 2026-11-21T03:00:00Z"), "\(shown)")
+            // Who goes away in the middle is not asked for ever.
+            let left = try await server.atATerminal([answers[0], "my game"], app: [], ["--dry-run"])
+            #expect(left.contains("“” is no bundle id") && !left.contains("Nothing of this was done"), "\(left)")
+        }
+    }
+
     /// Whose server does not claim yet presses return: nothing that it sells is called lost before it does.
     @Test func withoutAnAnswerNoMomentIsSet() async throws {
         try await withEmptyServer(login: "peer") { server in

@@ -100,9 +100,12 @@ public struct SecretStep: SetupStep {
     /// Whether there is something to copy: a wrong path shall not come out only once the database has been changed.
     ///
     /// - Throws: `SetupError` if the given file is not there, can't be read, or is empty.
-    public func check() throws {
-        _ = try given
-    }
+    public func check() throws { try Self.check(source) }
+
+    /// Whether this file can be given as a secret.
+    ///
+    /// - Throws: `SetupError` if it is not there, can't be read, or is empty.
+    public static func check(_ source: String) throws { _ = try contents(of: source) }
 
     public func missing() throws -> [String] {
         let secret = try given
@@ -115,12 +118,14 @@ public struct SecretStep: SetupStep {
     }
 
     private var given: Data {
-        get throws {
-            guard let secret = try PlacedFile(existing: source, otherwise: .dataError).contents, !secret.isEmpty else {
-                throw SetupError("\(source) is empty.", exitCode: .dataError)
-            }
-            return secret
+        get throws { try Self.contents(of: source) }
+    }
+
+    private static func contents(of source: String) throws -> Data {
+        guard let secret = try PlacedFile(existing: source, otherwise: .dataError).contents, !secret.isEmpty else {
+            throw SetupError("\(source) is empty.", exitCode: .dataError)
         }
+        return secret
     }
 
     private var file: PlacedFile { PlacedFile(place, mode: 0o600, owner: SystemUser(named: user)) }

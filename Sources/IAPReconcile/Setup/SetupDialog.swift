@@ -16,9 +16,13 @@ struct SetupDialog {
         var options = options
         if options.database == nil {
             guard isTerminal else { throw UsageError("--database NAME is missing, and nobody can be asked") }
-            options.database = ask(
+            options.database = try ask(
                 "PostgreSQL's database: its name, or how its owner reaches it, such as "
-                    + "host=db.example.com dbname=shop user=postgres", otherwise: "iap")
+                    + "host=db.example.com dbname=shop user=postgres", otherwise: "iap"
+            ) { answer in
+                _ = try OwnerAccess(answer)
+                return answer
+            }
         }
         if options.app == nil, try !hasApp() {
             guard isTerminal, !isAgreed else {
@@ -35,37 +39,64 @@ struct SetupDialog {
     func agrees(to question: String) throws -> Bool {
         if isAgreed { return true }
         guard isTerminal else { throw UsageError("nobody is there to be asked: --yes agrees, --dry-run only shows") }
-        return ["y", "yes"].contains(ask("\(question) y or n", otherwise: "n").lowercased())
+        return try ask("\(question) y or n", otherwise: "n") { ["y", "yes"].contains($0.lowercased()) }
     }
 
     private func app() throws -> SetupApp {
-        let name = ask("The app's bundle id", otherwise: "")
-        guard let bundleID = BundleID(name) else { throw UsageError("“\(name)” is no bundle id") }
-        var app = SetupApp(bundleID: bundleID)
-        let key = ask("Its key for the App Store Server API, the file AuthKey_….p8, if there is one", otherwise: "")
-        if !key.isEmpty {
-            app.key = SetupApp.Key(
-                file: key, keyID: ask("The key's id", otherwise: ""), issuerID: ask("The issuer's id", otherwise: ""))
+        let bundleID = try ask("The app's bundle id") { answer in
+            guard let bundleID = BundleID(answer) else { throw UsageError("“\(answer)” is no bundle id") }
+            return bundleID
         }
-        let secret = ask("The file that holds its shared secret, if there is one", otherwise: "")
-        if !secret.isEmpty { app.sharedSecretFile = secret }
+        var app = SetupApp(bundleID: bundleID)
+        app.key = try key()
+        app.sharedSecretFile = try ask("The file that holds its shared secret, if there is one", Self.secretFile)
         // Without an answer none is set: by a moment at which the server did not claim yet, all that it sold would be
         // called lost, and be given a second time.
-        let since = ask(
-            "From when on does its server claim what it delivers (such as 2026-11-21T03:00:00Z; empty if it does not yet)",
-            otherwise: "")
-        if !since.isEmpty {
-            guard let moment = Moment.parse(since) else {
-                throw UsageError("“\(since)” is no moment such as 2026-11-21T03:00:00Z")
+        app.since = try ask(
+            "From when on does its server claim what it delivers (such as 2026-11-21T03:00:00Z; empty if it does not yet)"
+        ) { answer -> Date? in
+            if answer.isEmpty { return nil }
+            guard let moment = Moment.parse(answer) else {
+                throw UsageError("“\(answer)” is no moment such as 2026-11-21T03:00:00Z")
             }
-            app.since = moment
+            return moment
         }
         return app
     }
 
-    private func ask(_ question: String, otherwise answer: String) -> String {
-        StandardOutput.write(answer.isEmpty ? "\(question): " : "\(question) [\(answer)]: ")
-        let line = (readLine() ?? "").trimmingCharacters(in: .whitespaces)
-        return line.isEmpty ? answer : line
+    private func key() throws -> SetupApp.Key? {
+        let question = "Its key for the App Store Server API, the file AuthKey_….p8, if there is one"
+        guard let file = try ask(question, Self.secretFile) else { return nil }
+        return SetupApp.Key(
+            file: file, keyID: try ask("The key's id") { try Self.needed($0, "the key's id") },
+            issuerID: try ask("The issuer's id") { try Self.needed($0, "the issuer's id") })
+    }
+
+    /// A file that can be copied as a secret; `nil` without an answer.
+    private static func secretFile(_ answer: String) throws -> String? {
+        if answer.isEmpty { return nil }
+        try SecretStep.check(answer)
+        return answer
+    }
+
+    private static func needed(_ answer: String, _ what: String) throws -> String {
+        guard !answer.isEmpty else { throw UsageError("\(what) is needed beside the key") }
+        return answer
+    }
+
+    /// Asks until there is an answer that can be read. Once nobody answers any more, what is wrong ends it.
+    private func ask<Value>(
+        _ question: String, otherwise usual: String = "", _ read: (String) throws -> Value
+    ) throws -> Value {
+        while true {
+            StandardOutput.write(usual.isEmpty ? "\(question): " : "\(question) [\(usual)]: ")
+            guard let line = readLine() else { return try read(usual) }
+            let answer = line.trimmingCharacters(in: .whitespaces)
+            do {
+                return try read(answer.isEmpty ? usual : answer)
+            } catch {
+                StandardOutput.write(Printable.lines("\(error)") + "\n")
+            }
+        }
     }
 }
