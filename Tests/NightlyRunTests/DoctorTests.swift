@@ -107,6 +107,15 @@ import Testing
         }
     }
 
+    /// As its notification brings it, which the app's server may hand on.
+    @Test func noRefundIsSaidToBeMissedForEver() async throws {
+        try await withPlay(.local) { play in
+            let found = await Doctor(settings: play.settings).examine().first { $0.name == "app com.example.game" }
+            #expect(found?.verdict == .warning)
+            #expect(found?.text.contains("hands on Apple's notification") == true, "\(found?.text ?? "")")
+        }
+    }
+
     /// A byte order mark, or what is no text, is no part of what Apple hands out.
     @Test(arguments: [
         ("0123456789abcdef0123456789ABCDEF", true), ("\u{FEFF}0123456789abcdef0123456789abcdef", false),

@@ -7066,7 +7066,7 @@ $$;
 
 COMMENT ON FUNCTION iap.take(transaction_id text, who text, bundle_id text, environment text, is_freeing boolean, OUT outcome text, OUT taken_by text, OUT taken_at timestamp with time zone) IS 'Says that somebody of the support desk is on a case, or not any more: taken, freed, no_open_case, or taken_already, with by whom and since when. After a day the case is free again by itself.';
 
-CREATE FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) RETURNS record
+CREATE FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[], OUT undecided text[]) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
@@ -7078,6 +7078,16 @@ BEGIN
     IF known <> '{}' THEN
         SELECT remaining INTO held FROM iap.hear_patiently(known, run, at);
         SELECT array_agg(transaction_id) INTO locked FROM heard WHERE number = ANY (held);
+        SELECT array_agg(t.transaction_id) INTO undecided
+        FROM heard AS v
+        CROSS JOIN LATERAL (
+            SELECT transaction_id
+            FROM transactions AS found
+            WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
+                AND found.environment = v.environment AND found.refund_run_id IS NOT NULL
+            OFFSET 0
+        ) AS t
+        WHERE v.refunded_at IS NULL AND v.number = ANY (known);
     END IF;
     INSERT INTO notices (
         transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, heard_at, heard_by, first_run_id)
@@ -7090,7 +7100,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) IS 'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, and which another session has locked.';
+COMMENT ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[], OUT undecided text[]) IS 'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, which another session has locked, and which stay refunded though Apple told of no refund: it may not have known of it yet, or have taken it back, and is to be asked again.';
 
 CREATE FUNCTION iap.take_corrected(changes iap.change[]) RETURNS void
     LANGUAGE plpgsql
@@ -11148,7 +11158,7 @@ REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload 
 
 REVOKE ALL ON FUNCTION iap.take(transaction_id text, who text, bundle_id text, environment text, is_freeing boolean, OUT outcome text, OUT taken_by text, OUT taken_at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[], OUT undecided text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_corrected(changes iap.change[]) FROM PUBLIC;
 

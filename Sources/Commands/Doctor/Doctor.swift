@@ -185,7 +185,9 @@ public struct Doctor: Sendable {
         }
         if app.verification == .local {
             return Finding(
-                name, .warning, "is verified by signature alone: refunds are never noticed",
+                name, .warning,
+                "is verified by signature alone: a refund is noticed only where the app's server hands on Apple's "
+                    + "notification of it",
                 remedy: "Set verification = auto, with a key for the App Store Server API or a shared secret.")
         }
         guard let secret = app.sharedSecret else {

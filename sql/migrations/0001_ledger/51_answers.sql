@@ -53,6 +53,6 @@ END
 $$;
 COMMENT ON FUNCTION iap.take_answers IS
     'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known '
-    'transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, which another '
-    'session has locked, and which stay refunded though Apple told of no refund: it may not have known of it yet, or '
-    'have taken it back, and is to be asked again.';
+    'transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, which '
+    'another session has locked, and which stay refunded though Apple told of no refund: it may not have known of it '
+    'yet, or have taken it back, and is to be asked again.';
