@@ -35,7 +35,7 @@ extension Run {
         let telling = receipts.tried - waiting.notKnownAsApples
         if waiting.forApple > 0, Double(waiting.forApple) > job.settings.tryAgainShare * Double(telling) {
             let why = night.greatestTrouble.map { "; \($0)" } ?? ""
-            return .endedEarly("\(receipts.tryAgain) of \(receipts.tried) receipts must be tried again\(why)")
+            return .endedEarly("\(receipts.tryAgain) of \(receipts.tried.counted("receipt")) must be tried again\(why)")
         }
         if let why = night.unverifiable { return .endedEarly(why) }
         if let why = taken.leftOut.text { return .endedEarly(why) }
