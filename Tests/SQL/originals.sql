@@ -176,6 +176,17 @@ SELECT is(test.keep_owed_once(), '0 0', 'excluded by a setting');
 SELECT results_eq(
     $$SELECT test.places('24A')$$, $$VALUES ('24A before_start'), ('24B restored')$$, 'is owed under neither id');
 
+-- Nor what Apple refunded itself by then.
+SELECT is(test.hear_again('25A', '25A', 1), 'white', 'an original');
+SELECT test.hear(test.heard('25B', product_id => 'full', original_transaction_id => '25A', exclusion => 'restored'));
+SELECT test.hear_again('25B', '25A', 2, now());
+SELECT is(test.keep_owed_once(), '0 1', 'is withdrawn for the refund of its restore');
+SELECT is(test.hear_again('25A', '25A', 3, now()), 'restored', 'and refunded then');
+SELECT test.hear(test.heard(
+    '25B', source => 'server_api', product_id => 'full', product_type => 'non_consumable',
+    original_transaction_id => '25A', exclusion => 'before_start', verified_at => now() + interval '4 days'));
+SELECT is(test.keep_owed_once(), '0 0', 'it stays so when that of the other is reversed');
+
 -- The same, where Apple tells the price while the refund stands.
 SELECT is(
     test.hear(test.heard('7A', product_id => 'full', product_type => 'non_consumable')), 'white', 'an original');
