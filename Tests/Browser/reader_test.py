@@ -195,7 +195,7 @@ class Index(PageTestCase):
         self.assert_nothing_is_hidden()
 
     def assert_nothing_is_hidden(self):
-        for width in [700, 768, 1024, 1090, 1280, 1440]:
+        for width in [700, 768, 1024, 1090, 1220, 1280, 1407, 1440]:
             self.browser.set_window_size(width, 900)
             hidden = self.browser.execute_script(
                 "const list = document.querySelector('.runs .scroll'); return list.scrollWidth - list.clientWidth")
