@@ -49,7 +49,6 @@ extension ReceiptText {
             return SignedContainer.begins(beginning)
         }
     }
-
 }
 
 /// One look at uploaded bytes: their form, or the bytes that they wrap.

@@ -30,7 +30,7 @@ enum ProductsText {
 
     static func seen(_ product: UnpricedProduct) -> String {
         let days = [product.first, product.last].map { $0.formatted(.iso8601.year().month().day()) }
-        let count = product.transactions == 1 ? "1 purchase" : "\(product.transactions) purchases"
+        let count = product.transactions.counted("purchase")
         let when = days[0] == days[1] ? "on \(days[0])" : "from \(days[0]) to \(days[1])"
         return "\(product.productID) of \(product.bundleID): \(count) \(when)"
             + (product.type == nil ? "; its type is not known" : "")

@@ -86,6 +86,6 @@ enum RetentionText {
     }
 
     private static func count(_ number: Int, _ thing: String) -> String {
-        number == 1 ? "1 \(thing) is" : "\(number) \(thing)s are"
+        number.counted("\(thing) is", "\(thing)s are")
     }
 }

@@ -33,10 +33,10 @@ struct MailText {
     private var found: String? {
         guard let cases = news.findings?.cases else { return nil }
         if cases.total == 0 { return "no likely lost orders" }
-        let count = "\(cases.total) likely lost order\(cases.total == 1 ? "" : "s") (\(cases.new) new)"
+        let count = "\(cases.total.counted("likely lost order")) (\(cases.new) new)"
         let shown = cases.money.prefix(Self.shownCurrencies).map(MoneyText.text)
         let rest = cases.money.count - shown.count
-        let more = rest > 0 ? ["\(rest) more \(rest == 1 ? "currency" : "currencies")"] : []
+        let more = rest > 0 ? [rest.counted("more currency", "more currencies")] : []
         return ([count] + shown + more).joined(separator: ", ")
     }
 

@@ -46,7 +46,7 @@ public struct LeftOut: Hashable, Sendable, Codable {
 
     private static func counted(_ count: Int, _ what: String, _ ids: [String]) -> String {
         let named = ids.prefix(Self.named)
-        return (count == 1 ? "1 \(what)" : "\(count) \(what)s")
+        return count.counted(what)
             + (named.isEmpty ? "" : " (\(named.joined(separator: ", "))\(count > named.count ? ", …" : ""))")
     }
 
