@@ -1,6 +1,6 @@
 import Foundation
 import Reconciliation
-import Reporting
+@testable import Reporting
 import TestSupport
 import Testing
 
@@ -101,23 +101,49 @@ struct SampleNight {
             money[price.currency, default: 0] += price.milliunits
         }
         counts.money = money.sorted { $0.key < $1.key }.map { Money(milliunits: $0.value, currency: $0.key) }
+        counts.closed = [.delivered: found.count / 15, .dismissed: found.count / 90, .refunded: found.count / 150]
         report.cases = counts
         report.pending = 63
         report.receipts = ReceiptCounts(due: 20_417, verified: 20_388, tryAgain: 5, unusable: 7)
         report.stages = [("own", 0.01), ("fetch", 1.87), ("verify", 14.2), ("record", 9.64), ("assess", 1.1)]
             .map { StageTime(name: $0.0, seconds: $0.1, items: 20_417) }
-        report.history = (1...30).map { run in
-            let isLast = run == 30
-            return RunFigures(
-                runID: Int64(run + 12), now: Sample.now.addingTimeInterval(Double(run - 30) * 86_400),
-                cases: isLast ? found.count : found.count * (60 + (run * 37) % 41) / 100,
-                new: isLast ? counts.new : found.count * (3 + (run * 11) % 7) / 100,
-                closed: found.count * (2 + (run * 5) % 7) / 100,
-                money: counts.money.map {
-                    Money(milliunits: $0.milliunits * Int64(60 + (run * 37) % 41) / 100, currency: $0.currency)
-                })
-        }
+        report.history = history(found.count, counts)
+        report.clients = Self.clients(of: found)
         return report
+    }
+
+    /// For each kind of program and device, more purchases that were delivered.
+    private static func clients(of found: [ReportedCase]) -> [ClientFigures] {
+        var tally = ClientTally()
+        for lostOrder in found { tally.add(lostOrder) }
+        return tally.cases.flatMap { trait, cases in
+            cases.map { client, count in
+                let delivered = count * (9 + client.value.utf8.reduce(0) { $0 + Int($1) } % 140)
+                return ClientFigures(
+                    bundleID: client.bundleID, trait: trait, value: client.value,
+                    counts: PurchaseCounts(cases: count, customers: count, delivered: delivered))
+            }
+        }
+    }
+
+    /// Thirty runs that end with these cases: what a run begins with is what it leaves, less the new, and the closed.
+    private func history(_ found: Int, _ counts: CaseCounts) -> [RunFigures] {
+        var open = found
+        return (1...30).reversed().map { run in
+            let isLast = run == 30
+            let figures = RunFigures(
+                runID: Int64(run + 12), now: Sample.now.addingTimeInterval(Double(run - 30) * 86_400), cases: open,
+                new: isLast ? counts.new : found * (3 + (run * 11) % 7) / 100,
+                closed: isLast ? counts.closed.values.reduce(0, +) : found * (2 + (run * 5) % 7) / 100,
+                money: counts.money.map {
+                    // In whole units, which every currency has.
+                    let share = $0.milliunits / 1_000 * Int64(open) / Int64(found) * 1_000
+                    return Money(milliunits: isLast ? $0.milliunits : share, currency: $0.currency)
+                })
+            open += figures.closed - figures.new
+            return figures
+        }
+        .reversed()
     }
 
     private func lostOrder(_ index: Int) -> ReportedCase {
