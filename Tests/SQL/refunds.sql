@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(50);
+SELECT plan(55);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -134,7 +134,25 @@ SELECT is(
         '{"source": "local", "verified_at": "2026-03-05T13:30Z"}',
         '{"verified_at": "2026-03-05T14:00Z", "refunded_at": null, "exclusion": null}')).refunded_at,
     NULL, 'a signature takes a refund back where Apple said that it did');
+-- A receipt that was made while the refund stood holds it for ever, whenever Apple reads it.
+CREATE FUNCTION pg_temp.read_again(was jsonb, made_at text) RETURNS timestamptz LANGUAGE sql AS $$
+    SELECT (pg_temp.became(
+        pg_temp.unrefunded(was),
+        jsonb_build_object('source', 'verify_receipt', 'verified_at', '2026-03-06T19:00Z', 'made_at', $2))).refunded_at
+$$;
+SELECT is(
+    pg_temp.read_again('{}', '2026-03-05T13:30Z'), NULL,
+    'what a receipt tells that was made before a refund was taken back is none');
+SELECT isnt(
+    pg_temp.read_again('{}', '2026-03-05T15:01Z'), NULL, 'but where the receipt was made long after that');
 DELETE FROM iap.notices;
+SELECT is(
+    pg_temp.read_again('{"refund_reversed_at": "2026-03-05T14:00Z"}', '2026-03-05T13:30Z'), NULL,
+    'also where a later receipt told by holding it no more');
+SELECT is(
+    pg_temp.read_again('{"source": "server_api", "verified_at": "2026-03-05T15:00Z"}', '2026-03-05T13:30Z'), NULL,
+    'or Apple''s answer of the customer''s history');
+SELECT isnt(pg_temp.read_again('{}', '2026-03-05T13:30Z'), NULL, 'and is one where nobody told that');
 
 -- What Apple reads from a receipt holds no refund that came after that was made, whenever it is read.
 CREATE FUNCTION pg_temp.read_from(made_at text) RETURNS jsonb LANGUAGE sql AS $$

@@ -18,18 +18,21 @@ COMMENT ON FUNCTION iap.may_not_know IS
 
 CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that.
+    told_at timestamptz := coalesce(v.made_at, v.verified_at);
 BEGIN
-    RETURN v.verified_at <= t.refund_reversed_at OR (
+    RETURN told_at <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
             -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
             -- it was made.
-            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, v.verified_at))
+            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, told_at))
             -- Nor does it know at once of one that was taken back.
             OR EXISTS (
                 SELECT FROM notices
                 WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
                     AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
-                    AND signed_at > v.refunded_at AND iap.may_not_know(v.verified_at, signed_at))));
+                    AND signed_at > v.refunded_at AND iap.may_not_know(told_at, signed_at))));
 END
 $$;
 COMMENT ON FUNCTION iap.is_outdated_refund IS
