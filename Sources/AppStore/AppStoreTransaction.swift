@@ -21,7 +21,7 @@ public struct AppStoreTransaction: Sendable, Hashable {
     public var revocationType: String?
     /// The part of the price that was refunded, in milliunits of a percent; `verifyReceipt` does not say it.
     public var revocationPercentage: Int?
-    /// As sent: `PURCHASED`, `FAMILY_SHARED`, or a later value.
+    /// As sent: `PURCHASED`, `FAMILY_SHARED`, `ASSIGNED`, or a later value.
     public var ownershipType: String?
     public var isTrialPeriod: Bool
     public var isInIntroOfferPeriod: Bool

@@ -20,7 +20,7 @@ public struct Transaction: Hashable, Sendable {
     /// The part of the price that was refunded, in milliunits of a percent: 0 to 100000; only signed transactions say
     /// it.
     public var revocationPercentage: Int?
-    /// `in_app_ownership_type`, as sent: `PURCHASED`, `FAMILY_SHARED`, or a later value.
+    /// `in_app_ownership_type`, as sent: `PURCHASED`, `FAMILY_SHARED`, `ASSIGNED`, or a later value.
     public var ownership: String?
     public var isTrial: Bool
     /// Replaced by an upgrade within its subscription group: the upgrade is what is owed.

@@ -29,8 +29,11 @@ import Testing
         #expect(Screening.exclusion(of: try Sample.subject(transaction)) == .refunded)
     }
 
-    @Test(arguments: [("FAMILY_SHARED", Exclusion.familyShared), ("PURCHASED", nil), ("LATER_VALUE", nil)])
-    func excludesWhatAFamilyMemberPaidFor(ownership: String, exclusion: Exclusion?) throws {
+    @Test(arguments: [
+        ("FAMILY_SHARED", Exclusion.familyShared), ("ASSIGNED", .familyShared), ("PURCHASED", nil),
+        ("LATER_VALUE", nil),
+    ])
+    func excludesWhatSomebodyElsePaidFor(ownership: String, exclusion: Exclusion?) throws {
         var transaction = try Sample.transaction()
         transaction.ownership = ownership
         #expect(Screening.exclusion(of: try Sample.subject(transaction)) == exclusion)

@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(74);
+SELECT plan(75);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -43,6 +43,7 @@ SELECT is(
 FROM (
     VALUES
         ('{"inAppOwnershipType": "FAMILY_SHARED"}'::jsonb, 'what somebody of the family paid is not owed'),
+        ('{"inAppOwnershipType": "ASSIGNED"}', 'nor a seat that a group or an organization paid'),
         (
             '{"inAppOwnershipType": "FAMILY_SHARED", "revocationDate": 1772323300000}',
             'nor refunded, when that ends'),

@@ -116,7 +116,7 @@ COMMENT ON COLUMN iap.transactions.source IS 'Who vouches for what is said of it
 
 COMMENT ON COLUMN iap.transactions.booked_milliunits IS 'What finance counts it as: the price that Apple told, else the list price when it entered.';
 
-COMMENT ON COLUMN iap.transactions.booked_as IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: nothing, for another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN iap.transactions.booked_as IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: nothing, for another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN iap.transactions.entry_id IS 'Its number in the trail.';
 
@@ -136,7 +136,7 @@ COMMENT ON COLUMN iap.transactions.app_transaction_id IS 'Apple''s word for the 
 
 COMMENT ON COLUMN iap.transactions.refund_told_at IS 'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person said so.';
 
-COMMENT ON COLUMN iap.transactions.is_family_shared IS 'Whether Apple says that the customer has it by Family Sharing: another paid, and that purchase is another row.';
+COMMENT ON COLUMN iap.transactions.is_family_shared IS 'Whether Apple says that the customer has it by Family Sharing, or by a seat of a group or an organization: another paid, and that purchase is another row.';
 
 CREATE TYPE iap.change AS (
 	was iap.transactions,
@@ -1096,7 +1096,7 @@ BEGIN
     ELSIF claims ->> 'bundleId' <> adopt.bundle_id THEN
         RAISE EXCEPTION 'transaction % is of the app %', id, claims ->> 'bundleId' USING
             ERRCODE = 'invalid_parameter_value';
-    ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' THEN
+    ELSIF claims ->> 'inAppOwnershipType' IN ('FAMILY_SHARED', 'ASSIGNED') THEN
         -- Another customer paid, also where it ended with the date of a refund.
         RETURN 'excluded';
     ELSIF claims ->> 'revocationDate' IS NOT NULL THEN
@@ -1188,7 +1188,7 @@ CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial b
     END
 $_$;
 
-COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text, is_family_shared boolean) IS 'What finance counts a purchase as: nothing where another of the family paid; what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
+COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text, is_family_shared boolean) IS 'What finance counts a purchase as: nothing where another paid; what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
 
 CREATE FUNCTION iap.analyze_grown() RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -8801,7 +8801,7 @@ COMMENT ON COLUMN finance.delivered_unproved.units IS 'The quantity, or the sum 
 
 COMMENT ON COLUMN finance.delivered_unproved.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.delivered_unproved.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.delivered_unproved.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.delivered_unproved.amount IS 'What was delivered is worth, as the books have it.';
 
@@ -8838,7 +8838,7 @@ COMMENT ON COLUMN finance.deliveries.product_name IS 'Its name; NULL if the prod
 
 COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there; entitlement: the app''s server had granted it.';
 
@@ -8912,7 +8912,7 @@ COMMENT ON COLUMN finance.journal.product_id IS 'The product.';
 
 COMMENT ON COLUMN finance.journal.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.journal.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.journal.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.journal.detail IS 'delivered: claim, resolved, import or entitlement; excluded: the reason; refunded: reversed where Apple took the refund back; else NULL.';
 
@@ -9038,7 +9038,7 @@ COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity, or the sum of qu
 
 COMMENT ON COLUMN finance.misdeliveries.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.misdeliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.misdeliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.misdeliveries.amount IS 'In units of the currency; NULL where no price is known.';
 
@@ -9428,7 +9428,7 @@ COMMENT ON COLUMN finance.refunds.refunded IS 'before delivery, or after deliver
 
 COMMENT ON COLUMN finance.refunds.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.refunds.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.refunds.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.refunds.transactions IS 'How many purchases.';
 
@@ -9478,7 +9478,7 @@ COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity, or the 
 
 COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'What went back; of a refund in part, that part.';
 
@@ -9532,7 +9532,7 @@ COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity, or the
 
 COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'What went back; of a refund in part, that part.';
 
@@ -9742,7 +9742,7 @@ COMMENT ON COLUMN finance.unclaimed_liability.product_name IS 'Its name; NULL if
 
 COMMENT ON COLUMN finance.unclaimed_liability.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.unclaimed_liability.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family paid; unknown: no price is known.';
+COMMENT ON COLUMN finance.unclaimed_liability.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.unclaimed_liability.age_days IS 'Whole days from the day of purchase to today.';
 

@@ -5,7 +5,7 @@ public enum Exclusion: String, Hashable, Sendable, Codable, CaseIterable {
     case foreignBundle = "foreign_bundle"
     /// It was made in the other environment than the app's: nobody paid.
     case sandbox
-    /// A family member paid for it.
+    /// Somebody else paid for it: a family member, or who bought seats for others.
     case familyShared = "family_shared"
     /// Apple refunded or revoked it.
     case refunded

@@ -137,7 +137,7 @@ extension English {
         case .rule(.foreignBundle): "the receipt is another app's"
         case .rule(.sandbox): "made in the other environment than the app's, where nobody pays"
         case .rule(.refunded): "refunded"
-        case .rule(.familyShared): "a family member paid for it"
+        case .rule(.familyShared): "somebody else paid for it: a family member, or who bought seats for others"
         case .rule(.upgraded): "an upgrade took its place"
         case .rule(.invalidQuantity): "its quantity is no purchase"
         case .rule(.beforeStart): "bought before the app's records begin"

@@ -191,7 +191,7 @@ extension SimplifiedChinese {
         case .rule(.foreignBundle): "票据属于其他应用"
         case .rule(.sandbox): "产生于与应用不同的环境，没有人付款"
         case .rule(.refunded): "已退款"
-        case .rule(.familyShared): "由家庭成员付款"
+        case .rule(.familyShared): "由他人付款：家庭成员，或为他人购买席位者"
         case .rule(.upgraded): "已被升级取代"
         case .rule(.invalidQuantity): "数量不是一笔购买"
         case .rule(.beforeStart): "早于应用的记录"

@@ -195,8 +195,8 @@ COMMENT ON COLUMN iap.transactions.source IS 'Who vouches for what is said of it
 COMMENT ON COLUMN iap.transactions.booked_milliunits IS
     'What finance counts it as: the price that Apple told, else the list price when it entered.';
 COMMENT ON COLUMN iap.transactions.booked_as IS
-    'apple: as paid; list: the list price times the quantity; trial: free; shared: nothing, for another of the family '
-    'paid; unknown: no price is known.';
+    'apple: as paid; list: the list price times the quantity; trial: free; shared: nothing, for another paid; unknown: '
+    'no price is known.';
 COMMENT ON COLUMN iap.transactions.entry_id IS 'Its number in the trail.';
 COMMENT ON COLUMN iap.transactions.first_run_id IS
     'The run that brought it in; NULL where the app''s own server admitted it, or an import took it over.';
@@ -215,7 +215,8 @@ COMMENT ON COLUMN iap.transactions.refund_told_at IS
     'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person '
     'said so.';
 COMMENT ON COLUMN iap.transactions.is_family_shared IS
-    'Whether Apple says that the customer has it by Family Sharing: another paid, and that purchase is another row.';
+    'Whether Apple says that the customer has it by Family Sharing, or by a seat of a group or an organization: '
+    'another paid, and that purchase is another row.';
 COMMENT ON VIEW iap.white IS
     'The white table: transactions that Apple says are paid, and nobody has claimed yet. A view of iap.transactions.';
 COMMENT ON VIEW iap.black IS

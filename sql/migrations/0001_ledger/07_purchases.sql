@@ -87,8 +87,8 @@ LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 COMMENT ON FUNCTION iap.amount_of IS
-    'What finance counts a purchase as: nothing where another of the family paid; what Apple says was paid; nothing '
-    'for a free trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
+    'What finance counts a purchase as: nothing where another paid; what Apple says was paid; nothing for a free '
+    'trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
 
 CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigint
 LANGUAGE sql IMMUTABLE

@@ -63,7 +63,7 @@ BEGIN
     ELSIF claims ->> 'bundleId' <> adopt.bundle_id THEN
         RAISE EXCEPTION 'transaction % is of the app %', id, claims ->> 'bundleId' USING
             ERRCODE = 'invalid_parameter_value';
-    ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' THEN
+    ELSIF claims ->> 'inAppOwnershipType' IN ('FAMILY_SHARED', 'ASSIGNED') THEN
         -- Another customer paid, also where it ended with the date of a refund.
         RETURN 'excluded';
     ELSIF claims ->> 'revocationDate' IS NOT NULL THEN

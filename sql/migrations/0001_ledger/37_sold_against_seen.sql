@@ -241,8 +241,8 @@ BEGIN
                 ('order_id', 'The app''s own order, if one was named.'),
                 (
                     'price_source',
-                    'apple: as paid; list: the list price times the quantity; trial: free; shared: another of '
-                    'the family paid; unknown: no price is known.'),
+                    'apple: as paid; list: the list price times the quantity; trial: free; shared: another '
+                    'paid; unknown: no price is known.'),
                 ('product_id', 'The product.'),
                 ('product_name', 'Its name; NULL if the products do not list it.'),
                 ('purchased_at', 'When it was bought.'),

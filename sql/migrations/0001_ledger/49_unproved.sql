@@ -169,8 +169,8 @@ COMMENT ON COLUMN finance.delivered_unproved.order_id IS 'The app''s own order, 
 COMMENT ON COLUMN finance.delivered_unproved.units IS 'The quantity, or the sum of quantities.';
 COMMENT ON COLUMN finance.delivered_unproved.currency IS 'Of the amount; NULL where no price is known.';
 COMMENT ON COLUMN finance.delivered_unproved.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; shared: another of the family '
-    'paid; unknown: no price is known.';
+    'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: '
+    'no price is known.';
 COMMENT ON COLUMN finance.delivered_unproved.purchased_at IS 'When it was bought.';
 COMMENT ON COLUMN finance.delivered_unproved.delivered_at IS 'When the goods were credited.';
 COMMENT ON COLUMN finance.delivered_unproved.refunded_at IS 'When Apple refunded it; NULL if it did not.';
