@@ -86,6 +86,20 @@ import Testing
         #expect(transaction.cancellationDate == Date(timeIntervalSince1970: 1_700_500_000.5))
     }
 
+    /// Of seats `price` is the average of one, and not what was paid.
+    @Test(arguments: [
+        (#"{"priceTiers":[{"price":9990,"quantity":5},{"price":"7990","quantity":3}]}"#, 73920),
+        (#"{"priceTiers":{"price":9240,"quantity":8},"revokedSeatQuantity":2}"#, 73920),
+        (#"{"priceTiers":[{"price":9240,"quantity":8},{"price":1}]}"#, nil), (#"{"priceTiers":[7]}"#, nil),
+        (#"{"priceTiers":[{"price":9223372036854775807,"quantity":2}]}"#, nil), (#"{"priceTiers":[]}"#, nil),
+        ("{}", nil), ("null", 9240), (#""later""#, 9240),
+    ])
+    func readsThePriceOfAllSeats(seats: String, price: Int?) throws {
+        let further = #","currency":"USD","price":9240,"multiSeatInfo":\#(seats)"#
+        let signed = try read(TestPayload.transaction(further: further))
+        #expect(try signed.transaction().priceMilliunits == price.map(Int64.init))
+    }
+
     /// What Apple added since: none of it is needed, and none of it makes a payload unreadable.
     @Test func survivesWhatAppleAdded() throws {
         let further = """

@@ -20,7 +20,7 @@ public struct SignedTransaction: Sendable, Hashable {
     public var type: String?
     /// As the app set it; meant to be a UUID, but not always one.
     public var appAccountToken: String?
-    /// `PURCHASED`, `FAMILY_SHARED`, or a later value.
+    /// `PURCHASED`, `FAMILY_SHARED`, `ASSIGNED`, or a later value.
     public var ownershipType: String?
     /// When Apple signed this. For a renewal it may be before `purchaseDate`.
     public var signedDate: Date?
@@ -87,7 +87,7 @@ extension SignedTransaction: SignedPayload {
         storefrontID = payload.text("storefrontId")
         transactionReason = payload.text("transactionReason")
         currency = payload.text("currency")
-        priceMilliunits = payload.integer("price")
+        priceMilliunits = Self.price(of: payload)
         appTransactionID = payload.text("appTransactionId")
         unreadableFields = Self.unreadable([
             (quantity == nil && payload.says("quantity"), "quantity"),
@@ -95,6 +95,22 @@ extension SignedTransaction: SignedPayload {
             (expiresDate == nil && payload.says("expiresDate"), "expiresDate"),
             (revocationDate == nil && payload.says("revocationDate"), "revocationDate"),
         ])
+    }
+
+    /// The price of all units. Of seats Apple's `price` is that of one of them on average, and the tiers say what was paid:
+    /// https://developer.apple.com/documentation/appstoreserverapi/transactionmultiseatinfo
+    private static func price(of payload: JSONObject) -> Int64? {
+        guard let seats = payload.object("multiSeatInfo") else { return payload.integer("price") }
+        guard let tiers = seats.listOrOne("priceTiers"), !tiers.isEmpty else { return nil }
+        var total: Int64 = 0
+        for tier in tiers {
+            guard let price = tier?.integer("price"), let quantity = tier?.integer("quantity") else { return nil }
+            let (product, isTooGreat) = price.multipliedReportingOverflow(by: quantity)
+            let (sum, isTooMuch) = total.addingReportingOverflow(product)
+            guard !isTooGreat, !isTooMuch else { return nil }
+            total = sum
+        }
+        return total
     }
 
     private static func percentage(_ milliunits: Int64) -> Int? {
