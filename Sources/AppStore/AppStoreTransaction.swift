@@ -15,6 +15,9 @@ public struct AppStoreTransaction: Sendable, Hashable {
     public var expiresDate: Date?
     /// When Apple refunded or revoked it (`cancellation_date`, `revocationDate`).
     public var cancellationDate: Date?
+    /// Whether Apple told what became of it since the receipt was made, in `latest_receipt_info`. Without that, or where
+    /// the receipt alone tells of a refund, it is as it was then.
+    public var isToldNow = false
     /// As sent: `1` a problem with the app, `0` another, or a later value.
     public var cancellationReason: String?
     /// As sent: `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value; `verifyReceipt` does not say it.

@@ -71,16 +71,16 @@ extension VerifiedReceipt {
                 VerifiedTransaction(
                     transaction, source: source,
                     signedAt: source == .local ? min(saidAt ?? transaction.purchasedAt, now) : nil,
-                    madeAt: source == .verifyReceipt ? Self.madeAt(transaction, in: answer) : nil))
+                    madeAt: source == .verifyReceipt ? Self.madeAt(row, in: answer) : nil))
         }
         if answer.isFlat, transactions.count == 1 { transactions[0].isOwnProof = true }
     }
 
-    /// When the receipt was made from which Apple read a transaction. `nil` for subscriptions, which Apple adds as they
-    /// are now. A receipt of one transaction says only when that was bought.
-    private static func madeAt(_ transaction: Transaction, in answer: VerifiedReceiptAnswer) -> Date? {
-        if transaction.expiresAt != nil { return nil }
-        return answer.isFlat ? transaction.purchasedAt : answer.receiptCreationDate
+    /// When the receipt was made from which Apple read a transaction. `nil` for subscriptions that Apple adds as they are
+    /// now. A receipt of one transaction says only when that was bought.
+    private static func madeAt(_ row: AppStoreTransaction, in answer: VerifiedReceiptAnswer) -> Date? {
+        if row.expiresDate != nil, row.isToldNow || answer.isFlat { return nil }
+        return answer.isFlat ? row.purchaseDate : answer.receiptCreationDate
     }
 
     /// Reads one signed transaction.

@@ -31,6 +31,18 @@ import Testing
         }
     }
 
+    /// What the receipt alone tells of a refund was so when that was made, and may have been taken back since.
+    @Test func tellsWhatIsSoNowFromWhatWasSoWhenTheReceiptWasMade() throws {
+        let (plain, refunded) = (row("1"), row("1", #""cancellation_date_ms": "1700100000000""#))
+        for (inApp, latest, isToldNow) in [
+            (plain, plain, true), (plain, refunded, true), (refunded, refunded, true), (refunded, plain, false),
+            ("", plain, true), (plain, "", false),
+        ] {
+            let answer = try answer(inApp: "[\(inApp)]", latest: "[\(latest)]")
+            #expect(answer.transactions.map(\.isToldNow) == [isToldNow])
+        }
+    }
+
     @Test func letsAnUpgradeInEitherListWin() throws {
         let upgraded = row("1", #""is_upgraded": "true""#)
         let not = row("1", #""is_upgraded": "false""#)

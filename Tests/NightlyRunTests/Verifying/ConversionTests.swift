@@ -93,6 +93,21 @@ import Testing
             receipt.unreadable == ["transaction 1000000000000001: its product id can't be one", "page 2"])
     }
 
+    /// What Apple reads from a receipt was so when that was made; of subscriptions it adds what is so now.
+    @Test(arguments: [(true, true, true), (true, false, false), (false, true, false), (false, false, false)])
+    func knowsWhenWhatAReceiptTellsWasSo(expires: Bool, isToldNow: Bool, isSoNow: Bool) throws {
+        let madeAt = Date(timeIntervalSince1970: 1_700_050_000)
+        var row = AppStoreTransaction(
+            transactionID: "1000000000000001", productID: "pass",
+            purchaseDate: Date(timeIntervalSince1970: 1_700_000_000))
+        row.expiresDate = expires ? madeAt : nil
+        row.isToldNow = isToldNow
+        var answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
+        answer.receiptCreationDate = madeAt
+        let receipt = try VerifiedReceipt(answer, source: .verifyReceipt, now: madeAt + 86_400)
+        #expect(receipt.transactions.map(\.madeAt) == [isSoNow ? nil : madeAt])
+    }
+
     /// The history of the customer has been seen to know a refund minutes late.
     @Test(arguments: [(3599.0, true), (3600, false)])
     func aRefundThatAppleSignedJustNowIsNotForgottenForTheHistory(age: TimeInterval, isKept: Bool) throws {

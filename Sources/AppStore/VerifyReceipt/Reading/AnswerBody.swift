@@ -33,7 +33,11 @@ struct AnswerBody {
         let idsInReceipt = union.count
         if let flaw = receipt.flaw { union.note(flaw) }
         for (list, rows) in latest {
-            if let rows { union.add(rows, from: list) } else { union.note("\(list) is neither a list nor an object") }
+            if let rows {
+                union.add(rows, from: list, isToldNow: true)
+            } else {
+                union.note("\(list) is neither a list nor an object")
+            }
         }
         var answer = VerifiedReceiptAnswer(
             environment: environment ?? endpoint, transactions: union.transactions())

@@ -20,6 +20,8 @@ struct TransactionRow {
     var promotionalOfferID: String?
     var offerCodeRefName: String?
     var subscriptionGroupID: String?
+    /// Whether what it says of a refund is so now, and not only since the receipt was made.
+    var isToldNow = false
 
     /// - Parameter row: `nil` if it is not an object: then the row has no fields, and `transaction` refuses it.
     init(_ row: JSONObject?) {

@@ -11,8 +11,11 @@ struct TransactionUnion {
     var count: Int { united.count }
 
     /// Adds the rows of the list with this name. If a transaction is in several rows, what was read first stays.
-    mutating func add(_ rows: [TransactionRow], from list: String) {
-        for (index, row) in rows.enumerated() {
+    ///
+    /// - Parameter isToldNow: whether Apple adds the list to what stands in the receipt.
+    mutating func add(_ rows: [TransactionRow], from list: String, isToldNow: Bool = false) {
+        for (index, var row) in rows.enumerated() {
+            row.isToldNow = isToldNow
             let place = "\(list)[\(index)]"
             guard let id = row.transactionID else {
                 unusableRows.append("\(place): transaction_id is missing")
@@ -56,6 +59,8 @@ extension TransactionRow {
     /// wins, for Apple may have put it in only one of the lists.
     mutating func fill(from other: TransactionRow) {
         quantity = quantity.filled(from: other.quantity)
+        let keepsRefund = cancellationDate.value != nil && other.cancellationDate.value == nil
+        isToldNow = isToldNow || (other.isToldNow && !keepsRefund)
         cancellationDate = cancellationDate.filled(from: other.cancellationDate)
         isUpgraded = (isUpgraded ?? false) || (other.isUpgraded ?? false)
         originalTransactionID = originalTransactionID ?? other.originalTransactionID
@@ -99,6 +104,7 @@ extension TransactionRow {
         transaction.expiresDate = expiresDate.value
         transaction.cancellationDate = cancellationDate.value
         transaction.cancellationReason = cancellationReason
+        transaction.isToldNow = isToldNow
         transaction.ownershipType = ownershipType
         transaction.isTrialPeriod = isTrialPeriod ?? false
         transaction.isInIntroOfferPeriod = isInIntroOfferPeriod ?? false
