@@ -64,6 +64,19 @@ import Testing
         }
     }
 
+    /// A night reads both at one moment.
+    @Test func ofTwoReceiptsTheOneThatWasMadeLaterTellsOfARefund() throws {
+        let refund = try sighted(refunded: true, at: 60, made: 30)
+        for word in [try sighted(at: 60, made: 31), try sighted(at: 60)] {
+            #expect([refund, word].heard().transactions == [word.screened])
+            #expect([word, refund].heard().transactions == [word.screened])
+        }
+        for word in [try sighted(at: 60, made: 29), try sighted(at: 60, made: 30)] {
+            #expect([refund, word].heard().transactions == [refund.screened])
+            #expect([word, refund].heard().transactions == [refund.screened])
+        }
+    }
+
     /// However late an older receipt is read, and whoever tells of it.
     @Test func anUpgradeIsNeverTakenBack() throws {
         let upgrade = try sighted(source: .local, at: 60) { $0.isUpgraded = true }

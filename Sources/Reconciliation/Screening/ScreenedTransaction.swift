@@ -36,8 +36,9 @@ public struct ScreenedTransaction: Hashable, Sendable {
     /// take a refund back, unless it is read from an older receipt. Of several, a refund comes before none, as a poorer
     /// source may not tell it; then the better source. An upgrade is never taken back, whoever tells of it.
     fileprivate func tellsMore(than other: ScreenedTransaction) -> Bool {
-        if source == other.source, verifiedAt != other.verifiedAt {
-            let isLater = verifiedAt > other.verifiedAt
+        // A run verifies all at one moment. What receipts tell is as old as they are.
+        if source == other.source, (verifiedAt, toldAt) != (other.verifiedAt, other.toldAt) {
+            let isLater = (verifiedAt, toldAt) > (other.verifiedAt, other.toldAt)
             return isLater ? !knowsLess(than: other) : other.knowsLess(than: self)
         }
         if isRefunded != other.isRefunded { return isRefunded }
@@ -47,11 +48,14 @@ public struct ScreenedTransaction: Hashable, Sendable {
 
     private var isRefunded: Bool { transaction.refundedAt != nil }
 
+    /// From when what it tells is.
+    private var toldAt: Date { madeAt ?? verifiedAt }
+
     /// Whether this later word knows less than the other: of no refund because it is read from a receipt that was made
     /// before, or of no upgrade.
     private func knowsLess(than other: ScreenedTransaction) -> Bool {
         if isRefunded != other.isRefunded {
-            return other.isRefunded && (madeAt ?? verifiedAt) < (other.madeAt ?? other.verifiedAt)
+            return other.isRefunded && toldAt < other.toldAt
         }
         return other.transaction.isUpgraded && !transaction.isUpgraded
     }
