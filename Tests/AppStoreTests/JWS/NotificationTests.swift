@@ -78,6 +78,7 @@ import Testing
         (#""summary":{"environment":"Sandbox","bundleId":"com.example.game","productId":"p"}"#),
         (#""externalPurchaseToken":{"externalPurchaseId":"SANDBOX_1","bundleId":"com.example.game"}"#),
         (#""appData":{"environment":"Sandbox","bundleId":"com.example.game"}"#),
+        (#""unclaimInfo":{"environment":"Sandbox","bundleId":"com.example.game","unclaimSeatIds":["s"]}"#),
     ])
     func findsTheAppWhereverItStands(subject: String) async throws {
         let payload = #"{"notificationType":"T","signedDate":\#(TestPayload.now),\#(subject)}"#

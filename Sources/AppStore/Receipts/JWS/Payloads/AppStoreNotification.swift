@@ -45,7 +45,7 @@ struct NotificationPayload: SignedPayload {
         version = payload.text("version")
         signedDate = payload.date("signedDate")
         // A notification has exactly one of these, depending on its kind.
-        let kinds: [StaticString] = ["data", "summary", "externalPurchaseToken", "appData"]
+        let kinds: [StaticString] = ["data", "summary", "externalPurchaseToken", "appData", "unclaimInfo"]
         if let kind = kinds.first(where: payload.says) {
             guard let object = payload.object(kind) else { return nil }
             subject = Subject(object)
@@ -54,7 +54,7 @@ struct NotificationPayload: SignedPayload {
         }
     }
 
-    /// What the notification is about: `data`, `summary`, `externalPurchaseToken` or `appData`.
+    /// What the notification is about: `data`, `summary`, `externalPurchaseToken`, `appData` or `unclaimInfo`.
     struct Subject: Sendable {
         var environment: String?
         var bundleID: String?
