@@ -83,9 +83,21 @@ extension Notice {
         of notification: AppStoreNotification
     ) throws(NoticeFlaw) -> VerifiedTransaction? {
         do {
-            return try notification.transaction.map { VerifiedTransaction(try Transaction($0), source: .local) }
+            return try notification.transaction.map { signed in
+                var transaction = try Transaction(signed)
+                // Whatever it may still hold of the refund.
+                if notification.type == "REFUND_REVERSED" { transaction.takeRefundBack() }
+                return VerifiedTransaction(transaction, source: .local)
+            }
         } catch {
             throw NoticeFlaw(text: "\(error)")
         }
+    }
+}
+
+extension Transaction {
+    /// Forgets its refund, which Apple took back.
+    fileprivate mutating func takeRefundBack() {
+        (refundedAt, refundReason, revocationType, revocationPercentage) = (nil, nil, nil, nil)
     }
 }

@@ -64,6 +64,21 @@ import Verification
         }
     }
 
+    /// Apple does not say whether what it signs with a reversal still holds the refund that was.
+    @Test(arguments: [("REFUND_REVERSED", false), ("REFUND", true), ("REFUND_DECLINED", true)])
+    func aReversalIsNoRefund(type: String, isRefunded: Bool) async throws {
+        let refunded = #","revocationDate":1700000000000,"revocationReason":1,"revocationType":"REFUND_FULL""#
+        let signed = Signed.transaction("42", further: refunded)
+        try await VerificationStage.with { stage in
+            let told = Signed.notification(type, data: #","signedTransactionInfo":"\#(signed)""#)
+            let notice = try stage.services.notice(handedOn: told, for: stage.app).get()
+            let transaction = try #require(notice.transaction?.transaction)
+            #expect((transaction.refundedAt != nil) == isRefunded)
+            #expect((transaction.refundReason != nil) == isRefunded)
+            #expect((transaction.revocationType != nil) == isRefunded)
+        }
+    }
+
     /// It hears by whatever its receipts are verified.
     @Test(arguments: VerificationMethod.allCases, [true, false])
     func hearsWhereTheAppHasAKey(method: VerificationMethod, hasKey: Bool) async throws {
