@@ -43,10 +43,11 @@ public struct SalesReportClient: Sendable {
     ///
     /// - Parameter day: such as `2026-11-20`.
     public func report(of day: String) async throws(CancellationError) -> Outcome {
-        let question = PacedEndpoint<SalesReportVerdict>.Question(
-            number: questions.next(), limiter: nil,
-            request: { () throws(HTTPError) in try self.request(day) }, judge: { Exchange(salesReport: $0, now: $1) })
-        switch try await server.ask(question) {
+        var answer = try await ask(day, version: nil)
+        if case .verdict(.badRequest(let detail)) = answer, let version = Self.version(askedForIn: detail) {
+            answer = try await ask(day, version: version)
+        }
+        switch answer {
         case .verdict(.report(let data)): return .report(data)
         case .verdict(.notThere): return .notThere
         case .verdict(.unauthorized): return .needsConfiguration(refused)
@@ -58,11 +59,31 @@ public struct SalesReportClient: Sendable {
         }
     }
 
-    private func request(_ day: String) throws(HTTPError) -> HTTPRequest {
-        let filters = [
+    private func ask(
+        _ day: String, version: String?
+    ) async throws(CancellationError) -> PacedEndpoint<SalesReportVerdict>.Answer {
+        try await server.ask(
+            PacedEndpoint<SalesReportVerdict>.Question(
+                number: questions.next(), limiter: nil,
+                request: { () throws(HTTPError) in try self.request(day, version: version) },
+                judge: { Exchange(salesReport: $0, now: $1) }))
+    }
+
+    /// The version in a refusal such as “Please include the version parameter. The latest version for this report is 1_1.”
+    /// Apple has been seen to refuse reports that are asked for without one, and at other times with one. A later version
+    /// has more columns, which are read by their names.
+    private static func version(askedForIn detail: String) -> String? {
+        guard let place = detail.range(of: "latest version for this report is ") else { return nil }
+        let version = detail[place.upperBound...].prefix { $0.isASCII && ($0.isNumber || $0 == "_") }
+        return version.isEmpty ? nil : String(version)
+    }
+
+    private func request(_ day: String, version: String?) throws(HTTPError) -> HTTPRequest {
+        var filters = [
             ("frequency", "DAILY"), ("reportDate", day), ("reportSubType", "SUMMARY"), ("reportType", "SALES"),
             ("vendorNumber", settings.vendorNumber),
         ]
+        if let version { filters.append(("version", version)) }
         let query = filters.map { "filter%5B\($0)%5D=\($1)" }.joined(separator: "&")
         let token: String
         do {

@@ -78,6 +78,26 @@ import Testing
         if status != 401 { #expect(text.hasSuffix(": “Apple's words.”"), "\(text)") }
     }
 
+    @Test(arguments: ["1_1", "1_12"])
+    func asksForTheVersionThatAppleNames(version: String) async throws {
+        let detail = "Please include the version parameter. The latest version for this report is \(version)."
+        let refusal = Self.refusal(400, "PARAMETER_ERROR.INVALID", detail)
+        try await withClient([refusal, .data(Self.gzip)]) { client, server in
+            #expect(try await client.report(of: "2026-11-20") == .report(Self.gzip))
+            let paths = server.received.map(\.path)
+            #expect(paths.map { $0.contains("version") } == [false, true], "\(paths)")
+            #expect(paths.last?.hasSuffix("&filter%5Bversion%5D=\(version)") == true, "\(paths)")
+        }
+        try await withClient([refusal]) { client, server in
+            guard case .needsConfiguration(let text) = try await client.report(of: "2026-11-20") else {
+                Issue.record("what Apple refuses twice was no trouble")
+                return
+            }
+            #expect(text.contains(detail), "\(text)")
+            #expect(server.received.count == 2)
+        }
+    }
+
     @Test func asksAgainWhereThatMayHelp() async throws {
         let replies = [.http(503, body: ""), .http(429, body: ""), ScriptedServer.Reply.data(Self.gzip)]
         try await withClient(replies, attempts: 3) { client, server in
