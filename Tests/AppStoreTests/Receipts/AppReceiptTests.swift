@@ -77,6 +77,7 @@ import Testing
     @Test(arguments: [
         "", "2020-07-22", "2020-07-22T18:33:15", "2020-07-22T18:33:15+01", "2020-07-22T18:33:15+2500",
         "2020-07-22T18:33:15+010", "2020-02-30T18:33:15Z", "2020-07-22T18:33:15 Etc", "2020-07-22T18:33:15++100",
+        "1970-01-01T00:00:00Z", "1970-01-01T00:00:00+0100", "9999-12-31T23:30:00-0100",
     ])
     func refusesWhatIsNoDate(text: String) {
         #expect(AppleDate.withOffset(text) == nil)
@@ -94,12 +95,66 @@ import Testing
         #expect(answer.environment.isEmpty)
     }
 
+    /// A date of zero: as that of a refund, it would take the purchase away from who paid for it.
+    private static let zero = ReceiptPayloadWriter.element(0x16, Array("1970-01-01T00:00:00Z".utf8))
+
+    @Test(
+        "A field that decides and can't be read spoils its entry alone",
+        arguments: [
+            (1701, [0x0C, 0x01, 0x32], "quantity"), (1701, [0x02, 0x09, 1, 0, 0, 0, 0, 0, 0, 0, 0], "quantity"),
+            (1702, [0x0C, 0x01, 0xFF], "product_id"), (1703, [0x02, 0x01, 0x07], "transaction_id"),
+            (1704, [0x16, 0x01, 0x41], "purchase_date"), (1705, [0x1E, 0x02, 0x00, 0x37], "original_transaction_id"),
+            (1708, AppReceiptTests.zero, "expires_date"), (1712, AppReceiptTests.zero, "cancellation_date"),
+        ] as [(Int, [UInt8], String)])
+    func spoilsOneEntry(type: Int, value: [UInt8], name: String) throws {
+        var purchase = Self.purchase("1")
+        purchase.add(type, value)
+        purchase.add(type, value)
+        var writer = ReceiptPayloadWriter()
+        for entry in [purchase, Self.purchase("2")] { writer.add(17, entry) }
+        let answer = try AppReceipt(payload: writer.octets).answer
+        #expect(answer.transactions.map(\.transactionID) == ["2"])
+        #expect(answer.unusableRows == ["in_app[0]: \(name) can't be read"])
+    }
+
+    @Test(
+        "An entry that is no set of attributes spoils itself alone",
+        arguments: [[], [0x30, 0x00], [0x31, 0x01, 0x30]] as [[UInt8]])
+    func spoilsABrokenEntry(entry: [UInt8]) throws {
+        var writer = ReceiptPayloadWriter()
+        writer.add(17, entry)
+        writer.add(17, Self.purchase("2"))
+        let answer = try AppReceipt(payload: writer.octets).answer
+        #expect(answer.transactions.map(\.transactionID) == ["2"])
+        #expect(answer.unusableRows == ["in_app[0]: the entry can't be read"])
+    }
+
+    @Test("What decides nothing may be unreadable") func readsOnPastWhatDecidesNothing() throws {
+        let text: [UInt8] = [0x0C, 0x01, 0x78]
+        let number: [UInt8] = [0x02, 0x09, 1, 0, 0, 0, 0, 0, 0, 0, 0]
+        var purchase = Self.purchase("1")
+        for type in [1706, 1707, 1710, 1711, 1713, 1719] { purchase.add(type, text) }
+        purchase.add(1721, number)
+        var writer = ReceiptPayloadWriter()
+        writer.add(17, purchase)
+        for type in [1, 3, 15, 16, 18, 19, 21] { writer.add(type, number) }
+        let receipt = try AppReceipt(payload: writer.octets)
+        #expect(receipt.appID == nil && receipt.applicationVersion == nil && receipt.expirationDate == nil)
+        #expect(receipt.answer.transactions.map(\.transactionID) == ["1"])
+        #expect(receipt.answer.unusableRows.isEmpty)
+    }
+
+    private static func purchase(_ id: String) -> ReceiptPayloadWriter {
+        var purchase = ReceiptPayloadWriter()
+        purchase.add(1702, "coins")
+        purchase.add(1703, id)
+        purchase.add(1704, date: "2026-01-02T03:04:05Z")
+        return purchase
+    }
+
     @Test func namesAPurchaseOnceThatIsListedTwice() throws {
         func purchase(_ id: String, cancelled: String = "") -> ReceiptPayloadWriter {
-            var purchase = ReceiptPayloadWriter()
-            purchase.add(1702, "coins")
-            purchase.add(1703, id)
-            purchase.add(1704, date: "2026-01-02T03:04:05Z")
+            var purchase = Self.purchase(id)
             purchase.add(1712, date: cancelled)
             return purchase
         }

@@ -43,6 +43,9 @@ extension AppReceipt {
 extension InAppPurchase {
     /// The entry as a transaction, or the field that keeps it from being one.
     var transaction: Result<AppStoreTransaction, RowFlaw> {
+        guard unreadableFields.isEmpty else {
+            return .failure(RowFlaw(text: "\(unreadableFields.joined(separator: ", ")) can't be read"))
+        }
         guard let transactionID, !transactionID.isEmpty else {
             return .failure(RowFlaw(text: "transaction_id is missing"))
         }

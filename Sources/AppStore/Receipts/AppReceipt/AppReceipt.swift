@@ -46,6 +46,8 @@ public struct InAppPurchase: Sendable, Hashable {
     public var isTrialPeriod: Bool?
     public var isInIntroOfferPeriod: Bool?
     public var promotionalOfferID: String?
+    /// Names of fields that decide whether the purchase is owed, and that are there but can't be read.
+    public var unreadableFields: [String] = []
     /// As in `AppReceipt`.
     public var unknownAttributes: [Int64: [[UInt8]]] = [:]
 

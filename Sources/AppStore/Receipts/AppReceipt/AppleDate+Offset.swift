@@ -7,11 +7,11 @@ extension AppleDate {
         let bytes = Array(text.utf8)
         guard bytes.count > 19, let civil = Date(utc: bytes), let offset = offset(bytes[19...])
         else { return nil }
-        return civil.addingTimeInterval(-offset)
+        return milliseconds((Int64(civil.timeIntervalSince1970) - offset) * 1000)
     }
 
     /// Seconds east of UTC, from the text after the seconds. A fraction of a second is dropped.
-    private static func offset(_ bytes: ArraySlice<UInt8>) -> Double? {
+    private static func offset(_ bytes: ArraySlice<UInt8>) -> Int64? {
         var zone = bytes
         if zone.first == UInt8(ascii: ".") {
             zone = zone.dropFirst().drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
@@ -23,7 +23,7 @@ extension AppleDate {
             let hours = Int(digits: numbers.prefix(2)), let minutes = Int(digits: numbers.suffix(2)), hours < 24,
             minutes < 60
         else { return nil }
-        let seconds = Double(hours * 60 + minutes) * 60
+        let seconds = Int64(hours * 60 + minutes) * 60
         return sign == UInt8(ascii: "-") ? -seconds : seconds
     }
 }
