@@ -129,7 +129,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_news, iap.record, iap.sight_again, iap.sight_owed, iap.sightings_of,
     -- The books.
     iap.booked, iap.booked_on, iap.close_books, iap.is_balanced, iap.is_beyond, iap.lines_of, iap.white_totals,
-    iap.worth,
+    iap.white_turnover, iap.worth,
     -- Retention, and erased users.
     iap.count_purgeable, iap.count_unpaid_orders, iap.is_pseudonym, iap.purge_devices, iap.purge_orders,
     iap.purge_payloads, iap.purgeable_buckets,

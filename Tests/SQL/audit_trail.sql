@@ -373,5 +373,33 @@ SELECT results_eq(
         $$SELECT relation FROM test.misfits WHERE row IN ('order-40', '40', %L)
             AND relation IN ('orders', 'receipts', 'sightings') ORDER BY 1$$, :receipt_id),
     $$VALUES ('orders'), ('receipts'), ('sightings')$$, 'what was changed by hand stays found');
+
+-- However much came since: of what a run closed its books over only that is read, by which `verify` adds it up again,
+-- once for each run there ever was.
+SELECT last_value AS before FROM iap.trail \gset
+SELECT test.admit('50');
+SELECT last_value AS upto FROM iap.trail \gset
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(
+    t, jsonb_build_object(
+        'transaction_id', 'later-' || number, 'original_transaction_id', 'later-' || number,
+        'entry_id', nextval('iap.trail')))).*
+FROM iap.transactions AS t CROSS JOIN generate_series(1, 2000) AS number
+WHERE t.transaction_id = '50';
+ANALYZE iap.transactions;
+SET LOCAL enable_seqscan = off;
+CREATE FUNCTION test.turnover(before bigint, upto bigint, OUT new bigint[], OUT rows_read bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    read_before bigint := pg_stat_get_xact_tuples_fetched('iap.transactions'::regclass);
+BEGIN
+    new := (iap.white_turnover(ROW(true, before, '{}', now(), '0')::audit.frontier, upto, '{}')).new;
+    rows_read := pg_stat_get_xact_tuples_fetched('iap.transactions'::regclass) - read_before;
+END
+$$;
+SELECT results_eq(
+    format('SELECT new[1:2], rows_read < 100 FROM test.turnover(%s, %s)', :before, :upto),
+    $$VALUES ('{1,1}'::bigint[], true)$$, 'what came after a run is not read for what it closed its books over');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -12,7 +12,7 @@ CREATE TYPE iap.white_totals AS (
     new bigint[], claimed bigint[], resolved bigint[], refunded bigint[], closing_white bigint[]
 );
 
-CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
+CREATE FUNCTION iap.white_turnover(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
@@ -49,10 +49,23 @@ BEGIN
             FROM moves
             WHERE from_place = 'white' OR to_place = 'white'
         ) AS moved
-        WHERE iap.is_beyond(number, before.upto, before.gaps) AND NOT iap.is_beyond(number, upto, gaps)
+        WHERE iap.is_beyond(number, before.upto, before.gaps)
+            -- The first half says no more than the second, and it is what an index can answer.
+            AND number <= upto AND NOT iap.is_beyond(number, upto, gaps)
         GROUP BY kind
     ) AS total;
+    RETURN totals;
+END
+$$;
+COMMENT ON FUNCTION iap.white_turnover IS
+    'What entered and left white between two frontiers, and nothing else is read: closing_white is NULL.';
 
+CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    totals iap.white_totals := iap.white_turnover(before, upto, gaps);
+BEGIN
     -- What the statement sees beyond the frontier is taken off again.
     SELECT
         ARRAY[coalesce(sum(sign), 0), coalesce(sum(sign * units), 0), coalesce(bit_xor(hash), 0)]::bigint[]
@@ -75,7 +88,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.white_totals IS
-    'What entered and left white between two frontiers, and what it held at the later one.';
+    'What entered and left white between two frontiers, and what it held at the later one, for which all that came '
+    'after that is read.';
 
 -- The chain ----------------------------------------------------------------------------------------------------------
 --
