@@ -391,10 +391,15 @@ SET LOCAL enable_seqscan = off;
 CREATE FUNCTION test.turnover(before bigint, upto bigint, OUT new bigint[], OUT rows_read bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
 DECLARE
-    read_before bigint := pg_stat_get_xact_tuples_fetched('iap.transactions'::regclass);
+    read_before bigint := test.rows_read('iap.transactions');
 BEGIN
-    new := (iap.white_turnover(ROW(true, before, '{}', now(), '0')::audit.frontier, upto, '{}')).new;
-    rows_read := pg_stat_get_xact_tuples_fetched('iap.transactions'::regclass) - read_before;
+    -- And what was late to that run.
+    new := (
+        iap.white_turnover(
+            ROW(true, before, '{}', now(), '0')::audit.frontier, upto,
+            int8multirange(int8range(before, before + 1)))
+    ).new;
+    rows_read := test.rows_read('iap.transactions') - read_before;
 END
 $$;
 SELECT results_eq(

@@ -703,10 +703,10 @@ ANALYZE iap.transactions, iap.products;
 CREATE FUNCTION test.read_by(query text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    before bigint := pg_stat_get_xact_tuples_fetched('iap.transactions'::regclass);
+    before bigint := test.rows_read('iap.transactions');
 BEGIN
     PERFORM test.run_as('iap_job', query);
-    RETURN pg_stat_get_xact_tuples_fetched('iap.transactions'::regclass) - before;
+    RETURN test.rows_read('iap.transactions') - before;
 END
 $$;
 SELECT cmp_ok(

@@ -288,6 +288,16 @@ LANGUAGE sql AS $$
     FROM iap.white
 $$;
 
+-- How many rows of a table this transaction has read so far, by whatever index or by none: those that an index led to are
+-- counted for the index.
+CREATE FUNCTION test.rows_read(relation regclass) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT pg_stat_get_xact_tuples_returned(relation) + pg_stat_get_xact_tuples_fetched(relation)
+        + sum(pg_stat_get_xact_tuples_fetched(indexrelid))::bigint
+    FROM pg_index
+    WHERE indrelid = relation
+$$;
+
 INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
 VALUES
     ('com.example.a', 'gems', 'consumable', '60 Gems', 990, 'USD'),
