@@ -406,5 +406,22 @@ SELECT results_eq(
     format('SELECT new[1:2], rows_read < 100 FROM test.turnover(%s, %s)', :before, :upto),
     $$VALUES ('{1,1}'::bigint[], true)$$, 'what came after a run is not read for what it closed its books over');
 
+-- Nor what was erased elsewhere.
+INSERT INTO audit.erasures (number, event_id, digest, left_as)
+SELECT -number, 1, '', '' FROM generate_series(1, 2000) AS number;
+ANALYZE audit.erasures;
+SELECT test.note('after all that');
+CREATE FUNCTION test.read_for_a_link(relation regclass) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := test.rows_read(relation);
+BEGIN
+    PERFORM audit.block((SELECT max(event_id) - 1 FROM iap.events), (SELECT max(event_id) FROM iap.events), '{}', '{}');
+    RETURN test.rows_read(relation) - before;
+END
+$$;
+SELECT cmp_ok(
+    test.read_for_a_link('audit.erasures'), '<', 10::bigint, 'for a link of the chain only what it covers is read');
+
 SELECT * FROM finish();
 ROLLBACK;
