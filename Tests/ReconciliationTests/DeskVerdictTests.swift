@@ -63,6 +63,21 @@ import Testing
         #expect(DeskVerdict(of: known) == .contested(["bob"]))
     }
 
+    /// A case that is certainly lost names no uncertain owner: what spoke for them then is nothing new.
+    @Test func whomTheNightKnewAndDidNotNameIsToBeAsked() throws {
+        let open = KnownCase(
+            assessment: Assessment(
+                likelihood: .high, reasons: [.neverClaimed, .askedApple, .ownerUncertain], owner: .unknown,
+                candidates: [OwnerCandidate(userID: "anna", evidence: [.carried])], action: .contact),
+            openedAt: Sample.noon, closing: nil)
+        var known = try Sample.known(owed())
+        known.lostOrder = open
+        known.owners = ["anna"]
+        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
+        known.owners = ["anna", "bob"]
+        #expect(DeskVerdict(of: known) == .contested(["anna", "bob"]))
+    }
+
     /// It was dismissed, say, and is owed again.
     @Test func aClosedCaseSaysNothingOfIt() throws {
         let closed = try lostOrder(

@@ -52,12 +52,16 @@ public struct KnownTransaction: Hashable, Sendable {
     }
 
     /// Whether evidence that came since speaks for another user than the owner whom the last run named, or for anybody
-    /// where it knew of nobody.
+    /// of whom it did not know, where it named nobody.
     public var isContested: Bool {
-        switch lostOrder?.assessment.owner {
-        case .user(let user): owners.contains { ExactText($0) != ExactText(user) }
-        case .unknown: !owners.isEmpty
-        case .ambiguous, nil: false
+        guard let assessment = lostOrder?.assessment else { return false }
+        switch assessment.owner {
+        case .user(let user): return owners.contains { ExactText($0) != ExactText(user) }
+        case .unknown:
+            // Whoever was too uncertain to be named is asked, as the report says.
+            let known = assessment.candidates.map(\.userID)
+            return owners.contains { !known.containsExactly($0) }
+        case .ambiguous: return false
         }
     }
 
