@@ -88,7 +88,8 @@ struct HostileNight {
         try await importLines("delivered") { text in
             [
                 "transaction_id": Self.deliveredID(of: text), "product_id": Self.productID(of: text),
-                "user_id": text.text, "order_id": text.text, "purchased_at": Self.purchased.formatted(.iso8601),
+                "user_id": text.text, "order_id": "again \(text.text)",
+                "purchased_at": Self.purchased.formatted(.iso8601),
                 "delivered_at": Self.purchased.formatted(.iso8601),
             ]
         }

@@ -128,6 +128,19 @@ import Testing
         #expect(try assess([Sample.order("o-1")], isTaken: { _ in true }).reasons == [.neverClaimed])
     }
 
+    @Test func namesNoOrderThatAnotherPurchaseWasDeliveredFor() throws {
+        var facts = try Sample.facts(
+            sightings: [Sample.sighting("anna", order: "o-1")],
+            claims: [
+                ClaimAttempt(outcome: .orderUsed, userID: "anna", orderID: "o-1", attemptedAt: Sample.noon)
+            ])
+        #expect(Assessment(of: facts).orderIDs == ["o-1"])
+        facts.usedOrderIDs = ["o-1"]
+        #expect(Assessment(of: facts).reasons == [.claimFailed])
+        facts.orders = [Sample.order("o-2")]
+        #expect(Assessment(of: facts).orderIDs == ["o-2"])
+    }
+
     @Test func takesNoOrderOfSomebodyElse() throws {
         #expect(try assess([Sample.order("o-1", of: "ben")]).orderIDs == [])
     }

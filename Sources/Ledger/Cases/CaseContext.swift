@@ -21,11 +21,13 @@ struct CaseContext {
             page[index].companions = neighbours.users(beside: page[index])
         }
         let orders = try await session.orders(for: page, tokens: tokens)
+        let used = try await session.usedOrders(for: page)
         let made = try await session.receiptDates(for: page)
         let adopted = try await session.adoptedUsers(of: page)
         let admittedOtherwise = try await session.usersAdmittedOtherwise(of: page)
         for index in page.indices {
             orders.add(to: &page[index], token: tokens[index])
+            page[index].usedOrderIDs = used[page[index].key] ?? []
             page[index].adoptedFor = adopted[page[index].key]
             page[index].admittedOtherwiseFor = admittedOtherwise[page[index].key] ?? []
             page[index].onlyCameWithOthers = neighbours.onlyCameWithOthers(page[index])

@@ -39,11 +39,14 @@ struct CaseOrders {
     /// The orders of a user and product, the earliest first.
     private var byUser: [ProductOfUser: [OrderRow]] = [:]
 
-    fileprivate init(_ orders: [OrderRow]) {
+    /// - Parameter matched: the orders that pay for what was delivered without naming one.
+    fileprivate init(_ orders: [OrderRow], matched: Set<NameInApp>) {
         for order in orders.sorted(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }) {
             byName[order.key, default: []].append(order)
             let user = NameInApp(order.bundleID, order.userID)
-            byUser[ProductOfUser(user: user, productID: order.productID), default: []].append(order)
+            if !matched.contains(order.key) {
+                byUser[ProductOfUser(user: user, productID: order.productID), default: []].append(order)
+            }
             if let token = order.token { byToken[NameInApp(order.bundleID, token), default: []].append(order) }
         }
     }
@@ -112,7 +115,8 @@ extension LedgerSession {
     func orders(for page: [CaseFacts], tokens: [String?]) async throws -> CaseOrders {
         let orders = try await usersOrders(for: page) + meantOrders(for: page, tokens: tokens.compactMap(\.self))
         let delivered = try await deliveredOrders(among: orders)
-        return CaseOrders(orders.unique(by: \.key).filter { !delivered.contains($0.key) })
+        let open = orders.unique(by: \.key).filter { !delivered.contains($0.key) }
+        return CaseOrders(open, matched: try await matchedOrders(among: open))
     }
 
     /// The orders of each case's users for its product, about the time of the purchase. Twice as many as a case takes
@@ -184,5 +188,80 @@ extension LedgerSession {
         let rows = try await connection.query(
             "SELECT bundle_id, order_id FROM \(stored: .black) WHERE order_id = ANY (\(ids))")
         return Set(try rows.map { try NameInApp($0, "order_id") })
+    }
+
+    /// The orders whose user was delivered for no order what the night had matched with this one alone: a grant names no
+    /// order, nor need a claim or the support desk. As `iap.status` tells the customer.
+    private func matchedOrders(among orders: [OrderRow]) async throws -> Set<NameInApp> {
+        guard !orders.isEmpty else { return [] }
+        let users = Dictionary(grouping: orders) { NameInApp($0.bundleID, $0.userID) }
+        let asked = users.map { user, orders in
+            let opened = orders.map(\.createdAt)
+            return (
+                user: user, earliest: (opened.min() ?? .distantPast) - OrderWindow.after,
+                latest: (opened.max() ?? .distantFuture) + OrderWindow.before
+            )
+        }
+        let rows = try await connection.query(
+            """
+            SELECT asked.bundle_id, asked.user_id, matched.order_id
+            FROM unnest(
+                \(asked.map(\.user.bundleID)), \(asked.map(\.user.name)), \(asked.map(\.earliest)), \(asked.map(\.latest))
+            ) AS asked (bundle_id, user_id, earliest, latest)
+            CROSS JOIN LATERAL (
+                SELECT transaction_id, bundle_id, environment
+                FROM \(stored: .transactions) AS had
+                WHERE had.user_id = asked.user_id AND had.bundle_id = asked.bundle_id AND had.place = 'black'
+                    AND had.order_id IS NULL AND had.purchased_at > asked.earliest AND had.purchased_at < asked.latest
+                OFFSET 0
+            ) AS served
+            CROSS JOIN LATERAL (
+                SELECT order_ids[1] AS order_id
+                FROM \(stored: .cases) AS found
+                WHERE found.transaction_id = served.transaction_id AND found.bundle_id = served.bundle_id
+                    AND found.environment = served.environment AND cardinality(found.order_ids) = 1
+                OFFSET 0
+            ) AS matched
+            """)
+        let owners = Dictionary(
+            orders.map { ($0.key, NameInApp($0.bundleID, $0.userID)) }, uniquingKeysWith: { first, _ in first })
+        return Set(
+            try rows.compactMap { row in
+                let (order, user) = (try NameInApp(row, "order_id"), try NameInApp(row, "user_id"))
+                return owners[order] == user ? order : nil
+            })
+    }
+
+    /// Of the orders that came with each case, or that it was claimed for, those for which another purchase was
+    /// delivered: `iap.claim` refuses it for them.
+    func usedOrders(for page: [CaseFacts]) async throws -> [TransactionKey: [String]] {
+        let named = page.flatMap { facts in
+            (facts.namedOrderIDs + facts.claims.compactMap(\.orderID)).exactlyUnique.map { (key: facts.key, order: $0) }
+        }
+        guard !named.isEmpty else { return [:] }
+        let rows = try await connection.query(
+            """
+            SELECT named.*
+            FROM unnest(
+                \(named.map(\.key.id.text)), \(named.map(\.key.bundleID.text)), \(named.map(\.key.environment.rawValue)),
+                \(named.map(\.order))
+            ) AS named (transaction_id, bundle_id, environment, order_id)
+            CROSS JOIN LATERAL (
+                SELECT original_transaction_id
+                FROM transactions AS found
+                WHERE found.transaction_id = named.transaction_id AND found.bundle_id = named.bundle_id
+                    AND found.environment = named.environment
+                OFFSET 0
+            ) AS owed
+            CROSS JOIN LATERAL (
+                SELECT
+                FROM \(stored: .black) AS black
+                WHERE black.order_id = named.order_id AND black.bundle_id = named.bundle_id
+                    AND black.original_transaction_id <> owed.original_transaction_id
+                LIMIT 1
+            ) AS served
+            """)
+        return try Dictionary(
+            rows.map { (try TransactionKey($0), [try $0.decode("order_id", as: String.self)]) }, uniquingKeysWith: +)
     }
 }

@@ -27,6 +27,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var age: TimeInterval
     /// The app's own orders that it may pay for and for which nothing was delivered.
     public var orders: [Order] = []
+    /// The orders that came with it, or that it was claimed for, and for which another purchase was delivered.
+    public var usedOrderIDs: [String] = []
     /// The users to whom other purchases of the same receipts were delivered.
     public var companions: [String] = []
     /// The user for whom the support desk adopted it by what Apple signed.

@@ -13,12 +13,12 @@ enum OrderMatch: Hashable {
 
     /// Matches by the token that the client set when it was paid; otherwise by the order that came with a receipt for
     /// this very transaction; otherwise by user, product and time, and of these one that came with a receipt for
-    /// nothing in particular. An order that another transaction pays for is out of the question.
+    /// nothing in particular. An order that another transaction pays for, or was delivered for, is out of the question.
     init(of facts: CaseFacts, users: [String], isTaken: (String) -> Bool) {
         let free = facts.orders.filter { !isTaken($0.id) }
         let named = facts.namedOrderIDs + facts.claims.compactMap(\.orderID)
         let byToken = free.filter(\.bearsToken).map(\.id)
-        let byName = named.filter { !isTaken($0) }
+        let byName = named.filter { !isTaken($0) && !facts.usedOrderIDs.containsExactly($0) }
         let meant = byToken.isEmpty ? byName : byToken
         guard meant.isEmpty else {
             self.init(meant)

@@ -13,7 +13,7 @@ public struct ReportedCase: Hashable, Sendable {
     /// What was paid: Apple's price if it told one, otherwise the list price times the quantity.
     public var price: Money?
     public var isListPrice = false
-    /// The order ids that came with receipts uploaded for this transaction.
+    /// The app's own orders that it may pay for, the likeliest first.
     public var orderIDs: [String] = []
     /// What the client said of its device, as JSON text; from the latest upload that said anything.
     public var device: String?

@@ -52,7 +52,8 @@ extension DeskVerdict {
     private static func standing(of known: KnownTransaction, _ owed: Owed) -> DeskVerdict {
         if let redelivery = known.redelivery { return .redelivering(redelivery) }
         if let open = known.lostOrder, open.closing == nil {
-            return known.isContested ? .contested(known.owners) : .owed(open.assessment, orderIDs: known.orderIDs)
+            return known.isContested
+                ? .contested(known.owners) : .owed(open.assessment, orderIDs: known.payableOrderIDs)
         }
         return owed.graceEndsAt.map { .pending(until: $0) } ?? .owed(nil, orderIDs: known.orderIDs)
     }

@@ -62,8 +62,7 @@ extension EnquiryText {
 
     private func advice(_ assessment: Assessment?, _ orderIDs: [String]) -> String {
         guard let assessment else { return say(.verdict(.notJudged)) }
-        let known = assessment.orderIDs.isEmpty ? orderIDs : assessment.orderIDs
-        let advice = Printable.text(words.action(assessment, orderIDs: known, redelivery: nil), longest: 500)
+        let advice = Printable.text(words.action(assessment, orderIDs: orderIDs, redelivery: nil), longest: 500)
         return advice.prefix(1).lowercased() + advice.dropFirst()
     }
 

@@ -48,7 +48,8 @@ import Testing
         known.lostOrder = KnownCase(
             assessment: Assessment(
                 likelihood: .high, reasons: [.claimFailed], owner: .user("anna"),
-                candidates: [OwnerCandidate(userID: "anna", evidence: [.uploaded, .claimed])], action: .deliver),
+                candidates: [OwnerCandidate(userID: "anna", evidence: [.uploaded, .claimed])], orderIDs: ["o-1"],
+                action: .deliver),
             openedAt: Self.purchasedAt + 7200, closing: nil)
         known.events = [
             KnownEvent(
