@@ -7803,6 +7803,37 @@ CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8mu
     AS $$
 #variable_conflict use_variable
 DECLARE
+    totals iap.white_totals := iap.white_turnover(before, upto, gaps);
+BEGIN
+    -- What the statement sees beyond the frontier is taken off again.
+    SELECT
+        ARRAY[coalesce(sum(sign), 0), coalesce(sum(sign * units), 0), coalesce(bit_xor(hash), 0)]::bigint[]
+    INTO totals.closing_white
+    FROM (
+        SELECT 1 AS sign, quantity AS units, hashtextextended(transaction_id, 0) AS hash
+        FROM transactions
+        WHERE place = 'white'
+        UNION ALL
+        SELECT -1, units, hashtextextended(transaction_id, 0)
+        FROM entries
+        WHERE place = 'white' AND iap.is_beyond(number, upto, gaps)
+        UNION ALL
+        SELECT sign, units, hashtextextended(transaction_id, 0)
+        FROM moves
+        CROSS JOIN LATERAL (VALUES (1, from_place, from_units), (-1, to_place, to_units)) AS side (sign, place, units)
+        WHERE place = 'white' AND iap.is_beyond(move_id, upto, gaps)
+    ) AS white;
+    RETURN totals;
+END
+$$;
+
+COMMENT ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) IS 'What entered and left white between two frontiers, and what it held at the later one, for which all that came after that is read.';
+
+CREATE FUNCTION iap.white_turnover(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
+    LANGUAGE plpgsql STABLE
+    AS $$
+#variable_conflict use_variable
+DECLARE
     totals  iap.white_totals;
     nothing bigint[] := '{0,0,0}';
 BEGIN
@@ -7836,33 +7867,16 @@ BEGIN
             FROM moves
             WHERE from_place = 'white' OR to_place = 'white'
         ) AS moved
-        WHERE iap.is_beyond(number, before.upto, before.gaps) AND NOT iap.is_beyond(number, upto, gaps)
+        WHERE iap.is_beyond(number, before.upto, before.gaps)
+            -- The first half says no more than the second, and it is what an index can answer.
+            AND number <= upto AND NOT iap.is_beyond(number, upto, gaps)
         GROUP BY kind
     ) AS total;
-
-    -- What the statement sees beyond the frontier is taken off again.
-    SELECT
-        ARRAY[coalesce(sum(sign), 0), coalesce(sum(sign * units), 0), coalesce(bit_xor(hash), 0)]::bigint[]
-    INTO totals.closing_white
-    FROM (
-        SELECT 1 AS sign, quantity AS units, hashtextextended(transaction_id, 0) AS hash
-        FROM transactions
-        WHERE place = 'white'
-        UNION ALL
-        SELECT -1, units, hashtextextended(transaction_id, 0)
-        FROM entries
-        WHERE place = 'white' AND iap.is_beyond(number, upto, gaps)
-        UNION ALL
-        SELECT sign, units, hashtextextended(transaction_id, 0)
-        FROM moves
-        CROSS JOIN LATERAL (VALUES (1, from_place, from_units), (-1, to_place, to_units)) AS side (sign, place, units)
-        WHERE place = 'white' AND iap.is_beyond(move_id, upto, gaps)
-    ) AS white;
     RETURN totals;
 END
 $$;
 
-COMMENT ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) IS 'What entered and left white between two frontiers, and what it held at the later one.';
+COMMENT ON FUNCTION iap.white_turnover(before audit.frontier, upto bigint, gaps int8multirange) IS 'What entered and left white between two frontiers, and nothing else is read: closing_white is NULL.';
 
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
@@ -8198,14 +8212,6 @@ CREATE TABLE audit.erasures (
 
 COMMENT ON TABLE audit.erasures IS 'The moves and events from which persons'' data were erased: the chain keeps what it covered, and the event of each erasure what it left.';
 
-CREATE VIEW audit.covered AS
- SELECT DISTINCT ON (erasures.number) erasures.number,
-    erasures.digest
-   FROM audit.erasures
-  ORDER BY erasures.number, erasures.event_id;
-
-COMMENT ON VIEW audit.covered IS 'The digests of moves and events as they stood before the first erasure from them, which is what the chain covers.';
-
 CREATE TABLE audit.links (
     "position" bigint NOT NULL,
     run_id bigint NOT NULL,
@@ -8351,14 +8357,20 @@ CREATE VIEW audit.trail AS
    FROM iap.entries
 UNION ALL
  SELECT moves.move_id AS number,
-    COALESCE(covered.digest, audit.digest(moves.*)) AS told
-   FROM (iap.moves
-     LEFT JOIN audit.covered ON ((covered.number = moves.move_id)))
+    COALESCE(( SELECT e.digest
+           FROM audit.erasures e
+          WHERE (e.number = moves.move_id)
+          ORDER BY e.event_id
+         LIMIT 1), audit.digest(moves.*)) AS told
+   FROM iap.moves
 UNION ALL
  SELECT events.event_id AS number,
-    COALESCE(covered.digest, audit.digest(events.*)) AS told
-   FROM (iap.events
-     LEFT JOIN audit.covered ON ((covered.number = events.event_id)));
+    COALESCE(( SELECT e.digest
+           FROM audit.erasures e
+          WHERE (e.number = events.event_id)
+          ORDER BY e.event_id
+         LIMIT 1), audit.digest(events.*)) AS told
+   FROM iap.events;
 
 COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
 
@@ -11204,6 +11216,8 @@ REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.white_bought_once() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.white_turnover(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
 
