@@ -288,8 +288,8 @@ LANGUAGE sql AS $$
     FROM iap.white
 $$;
 
--- How many rows of a table this transaction has read so far, by whatever index or by none: those that an index led to are
--- counted for the index.
+-- How many rows of a table this transaction has read so far, by whatever index or by none: those that an index led to
+-- are counted for the index.
 CREATE FUNCTION test.rows_read(relation regclass) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT pg_stat_get_xact_tuples_returned(relation) + pg_stat_get_xact_tuples_fetched(relation)

@@ -118,8 +118,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION audit.digest(iap.events) IS 'The SHA-256 of all that an event says.';
 
--- Of what was erased it covers what stood there before the first erasure: asked for each row by its number, since a join
--- would read for each block all that was ever erased.
+-- Of what was erased it covers what stood there before the first erasure: asked for each row by its number, since a
+-- join would read for each block all that was ever erased.
 CREATE VIEW audit.trail AS
 SELECT
     number,
