@@ -71,7 +71,12 @@ import Testing
             #expect([refund, word].heard().transactions == [word.screened])
             #expect([word, refund].heard().transactions == [word.screened])
         }
-        for word in [try sighted(at: 60, made: 29), try sighted(at: 60, made: 30)] {
+        // Of what Apple adds to an older receipt, one that was made before the refund knows nothing.
+        let added = try sighted(refunded: true, at: 60, made: -20)
+        for (refund, word) in [
+            (refund, try sighted(at: 60, made: 29)), (refund, try sighted(at: 60, made: 30)),
+            (added, try sighted(at: 60, made: -10)),
+        ] {
             #expect([refund, word].heard().transactions == [refund.screened])
             #expect([word, refund].heard().transactions == [refund.screened])
         }

@@ -48,8 +48,8 @@ public struct ScreenedTransaction: Hashable, Sendable {
 
     private var isRefunded: Bool { transaction.refundedAt != nil }
 
-    /// From when what it tells is.
-    private var toldAt: Date { madeAt ?? verifiedAt }
+    /// From when what it tells is: not from before the refund that it holds, which Apple may add to an older receipt.
+    private var toldAt: Date { max(madeAt ?? verifiedAt, transaction.refundedAt ?? .distantPast) }
 
     /// Whether this later word knows less than the other: of no refund because it is read from a receipt that was made
     /// before, or of no upgrade.
