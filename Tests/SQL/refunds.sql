@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(55);
+SELECT plan(56);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -153,6 +153,9 @@ SELECT is(
     pg_temp.read_again('{"source": "server_api", "verified_at": "2026-03-05T15:00Z"}', '2026-03-05T13:30Z'), NULL,
     'or Apple''s answer of the customer''s history');
 SELECT isnt(pg_temp.read_again('{}', '2026-03-05T13:30Z'), NULL, 'and is one where nobody told that');
+SELECT isnt(
+    pg_temp.read_again('{"refund_reversed_at": "2026-03-05T12:30Z"}', '2026-03-05T12:00Z'), NULL,
+    'or that Apple adds to an older receipt, and that came after another was taken back');
 
 -- What Apple reads from a receipt holds no refund that came after that was made, whenever it is read.
 CREATE FUNCTION pg_temp.read_from(made_at text) RETURNS jsonb LANGUAGE sql AS $$
