@@ -177,6 +177,13 @@ SELECT is_empty(
         AND attrelid IN (
             SELECT ('iap.' || relation)::regclass FROM test.distribution WHERE relation NOT IN ('receipts', 'uploads'))
         AND attcollation <> '"C"'::regcollation$$, 'Apple''s ids are in byte order');
+-- PostgreSQL refuses to change a row that a publication would tell of and no key names.
+SELECT set_eq(
+    $$SELECT relname::text FROM pg_class
+    WHERE relnamespace IN ('iap'::regnamespace, 'audit'::regnamespace) AND relkind = 'r' AND relreplident <> 'f'
+        AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)$$,
+    $$VALUES ('books'), ('sales')$$,
+    'where all tables are published, only those can''t be changed that never are');
 
 -- Descriptions -------------------------------------------------------------------------------------------------------
 

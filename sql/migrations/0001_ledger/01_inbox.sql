@@ -147,6 +147,9 @@ CREATE TABLE iap.uploads (
     CONSTRAINT one_upload_a_purpose UNIQUE NULLS NOT DISTINCT (bucket, receipt_id, transaction_id, order_id)
 );
 
+-- It has no primary key: where a publication is FOR ALL TABLES, PostgreSQL would refuse to count a second upload.
+ALTER TABLE iap.uploads REPLICA IDENTITY FULL;
+
 -- The support desk: what came for a transaction or an order, verified or not.
 CREATE INDEX uploads_by_transaction ON iap.uploads (transaction_id) WHERE transaction_id IS NOT NULL;
 CREATE INDEX uploads_by_order ON iap.uploads (order_id) WHERE order_id IS NOT NULL;
