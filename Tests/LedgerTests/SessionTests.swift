@@ -146,6 +146,22 @@ import Testing
         }
     }
 
+    /// A night that saw no receipt would call itself complete.
+    @Test func aPolicyHidesNoReceiptFromANight() async throws {
+        try await withLedger { ledger in
+            _ = try await ledger.submit("a receipt", for: "1")
+            let session = try await ledger.session()
+            defer { session.close() }
+            try await ledger.execute("ALTER TABLE iap.receipts ENABLE ROW LEVEL SECURITY")
+            await #expect {
+                _ = try await session.dueReceipts(at: Date() + 60)
+            } throws: { error in
+                guard case .forbidden(let text) = error as? LedgerError else { return false }
+                return text.contains("row-level security") && text.contains("receipts")
+            }
+        }
+    }
+
     /// A login that owns the schema has every right of the job's, and seldom that one.
     @Test func noNightNeedsAMembership() {
         #expect(Grant.all(in: "GRANT pg_read_all_stats TO iap_job; GRANT SELECT ON iap.runs TO iap_job;").count == 1)

@@ -89,9 +89,13 @@ public final class LedgerSession {
     ///
     /// A statement that stands by itself is read committed, as is a transaction that names no level, whatever the
     /// database has: a snapshot that is older than the statement would not see what others have just committed.
+    ///
+    /// If somebody enables row-level security on the ledger, a statement is refused rather than answered without the
+    /// rows that this hides: such a night would find nothing due and nothing lost.
     private static func parameters(_ settings: LedgerSettings) -> [String: String] {
         var parameters = [
             "jit": "off", "enable_memoize": "off", "default_transaction_isolation": "read committed",
+            "row_security": "off",
         ]
         // Otherwise the limit of the role or the database holds, if it has one.
         if settings.statementTimeout == nil { parameters["statement_timeout"] = "0" }
