@@ -24,6 +24,11 @@ extension JobError {
                 .databaseUnavailable(
                     "PostgreSQL stopped a statement, and nothing is damaged: \(text.sentence) Run it again, with a longer "
                         + "statement_timeout in [database] where the limit is too low.")
+            case .exhausted(let text):
+                .databaseUnavailable(
+                    "PostgreSQL lacks room, and nothing is damaged: \(text.sentence) Make room on its server, or raise "
+                        + "the limit that is named, and run it again.")
+            case .forgottenRun(let text): .interrupted(text)
             case .unbalanced: .inconsistent("The control totals don't balance: \(error.description.sentence)")
             case .violated: .inconsistent("\(error.description.sentence) Look with iap-reconcile verify.")
             case .unfit(let text), .failed(let text): .inconsistent(text)
@@ -43,11 +48,11 @@ extension JobError {
         }
     }
 
-    /// What a database that went away, a lock that stayed or a statement that was stopped means once something of a
-    /// night may be booked; `nil` for any other error.
+    /// What a database that went away or is full, a lock that stayed or a statement that was stopped means once
+    /// something of a night may be booked; `nil` for any other error.
     package init?(interruptedBy error: LedgerError) {
         switch error {
-        case .connectionLost, .conflict, .statementStopped:
+        case .connectionLost, .conflict, .statementStopped, .exhausted:
             self = .interrupted(
                 "\(JobError(error).description.sentence) What was not recorded yet waits for the next night.")
         default: return nil

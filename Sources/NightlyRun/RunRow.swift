@@ -25,6 +25,7 @@ struct RunRow {
         guard isOurs, try await session.tryLock(.run(runID)) else {
             throw JobError.anotherRun("The database was lost for a while, and another run took the night.")
         }
+        try await session.findAgain(runID)
     }
 
     /// Does what follows the row. If that fails, the row says why, if the database can still be told.

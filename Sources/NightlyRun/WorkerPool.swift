@@ -89,6 +89,7 @@ struct WorkerPool {
         while true {
             var recorded = 0
             do {
+                try await session.findAgain(context.runID)
                 try await Worker(night: night, session: session).work(recorded: &recorded)
                 return .done(wasLost: wasLost)
             } catch {

@@ -55,6 +55,9 @@ extension SQLState {
     /// Whether the server refuses a value: it is not of its type, breaks a constraint, or exceeds a limit.
     public var isAboutValue: Bool { ["22", "23", "54"].contains(errorClass) }
 
+    /// Whether the server lacks what it needs for the statement, such as room on its disk.
+    public var isAboutResources: Bool { errorClass == "53" }
+
     /// Whether the same work may succeed when it is done again: after a deadlock, a serialization failure, a lock or a
     /// server that was not available, or a lost session.
     public var isTransient: Bool {

@@ -118,6 +118,23 @@ import Testing
         }
     }
 
+    /// After a failover to a standby that lagged behind, the next run has the number again.
+    @Test func aRunThatTheDatabaseForgotIsNotFoundAgain() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: Date(), session)
+            try await session.findAgain(run)
+            try await ledger.execute("DELETE FROM iap.runs")
+            await #expect {
+                try await session.findAgain(run)
+            } throws: { error in
+                guard case .forgottenRun(let text) = error as? LedgerError else { return false }
+                return text.contains("without run \(run)")
+            }
+        }
+    }
+
     @Test func theJobsRightsAreCheckedBeforeTheNight() async throws {
         try await withLedger { ledger in
             let session = try await ledger.session()

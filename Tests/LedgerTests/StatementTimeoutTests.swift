@@ -53,6 +53,25 @@ import Testing
         }
     }
 
+    @Test func aLimitOfPostgreSQLsIsNoErrorOfTheLedgers() async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo))
+            defer { session.close() }
+            try await session.connection.execute("SET temp_file_limit = 0")
+            let error = await #expect(throws: LedgerError.self) {
+                try await translating {
+                    _ = try await session.connection.query(
+                        "SELECT repeat('x', 100) || n AS word FROM generate_series(1, 200000) AS n ORDER BY 1")
+                }
+            }
+            guard case .exhausted(let text)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(text.hasPrefix("PostgreSQL 53400: "))
+        }
+    }
+
     @Test func aStatementThatTakesTooLongIsStopped() async throws {
         try await withScratchDatabase(empty: true) { database in
             let session = try await LedgerSession.connect(

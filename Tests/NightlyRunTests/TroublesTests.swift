@@ -51,6 +51,17 @@ import Testing
         #expect(try #require(JobError(interruptedBy: stopped)).exitCode == .tryLater)
     }
 
+    @Test func whatPostgreSQLHasNoRoomForIsTriedLater() throws {
+        let full = LedgerError.exhausted("PostgreSQL 53100: could not extend file: No space left on device")
+        #expect(JobError(full).exitCode == .unavailable)
+        #expect(JobError(full).description.contains("nothing is damaged: PostgreSQL 53100: "))
+        #expect(try #require(JobError(interruptedBy: full)).exitCode == .tryLater)
+    }
+
+    @Test func aRunThatTheDatabaseForgotIsTriedLater() {
+        #expect(JobError(LedgerError.forgottenRun("came back without run 2")).exitCode == .tryLater)
+    }
+
     /// The database is there: whoever holds the lock is looked for, and not PostgreSQL.
     @Test func aLockThatStaysIsTriedLater() {
         let locked = LedgerError.conflict("PostgreSQL 55P03: canceling statement due to lock timeout")

@@ -85,6 +85,22 @@ extension LedgerSession {
         }
     }
 
+    /// Checks that a run's row is still there, on a connection that was opened after it.
+    ///
+    /// - Throws: `LedgerError.forgottenRun` if it is not. What was then recorded under its number would be the next
+    ///   run's, which is given that number again.
+    public func findAgain(_ runID: Int64) async throws(LedgerError) {
+        try await translating {
+            let rows = try await connection.query("SELECT run_id FROM runs WHERE run_id = \(runID)")
+            guard rows.isEmpty else { return }
+            throw LedgerError.forgottenRun(
+                """
+                PostgreSQL came back without run \(runID): it is as it was before that began, as after a failover to a \
+                standby that lagged behind. What was recorded since is due again: run it again.
+                """)
+        }
+    }
+
     /// Ends a run's row; one that ended keeps its end.
     public func end(_ runID: Int64, as end: RunEnd, at finishedAt: Date) async throws(LedgerError) {
         try await translating {

@@ -24,6 +24,10 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     case unfit(String)
     /// PostgreSQL stopped the statement: it took too long, or an administrator cancelled it. It had no effect.
     case statementStopped(String)
+    /// PostgreSQL has no disk, memory or locks left for the statement, which had no effect.
+    case exhausted(String)
+    /// The database has no row of the run any more: it went back to a moment before that began.
+    case forgottenRun(String)
     /// The control totals don't balance.
     case unbalanced([Imbalance])
     /// Something does not hold that always must.
@@ -35,7 +39,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
         switch self {
         case .unusableSettings(let text), .connectionLost(let text), .refused(let text),
             .refusedByWorker(let text), .forbidden(let text), .noDatabase(let text), .conflict(let text),
-            .schema(let text), .unfit(let text), .statementStopped(let text), .failed(let text):
+            .schema(let text), .unfit(let text), .statementStopped(let text), .exhausted(let text),
+            .forgottenRun(let text), .failed(let text):
             text
         case .cancelled: "cancelled"
         case .violated(let findings): findings.map(\.description).joined(separator: "; ")

@@ -57,6 +57,8 @@ extension LedgerError {
         default:
             if state.isConnectionLost || Self.isLostWorker(state, text) {
                 self = .connectionLost(text)
+            } else if state.isAboutResources {
+                self = .exhausted(text)
             } else {
                 self = state.isAboutValue ? .unfit(text) : .failed(text)
             }
