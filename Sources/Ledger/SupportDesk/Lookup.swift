@@ -129,12 +129,21 @@ extension LedgerSession {
         """
     }
 
-    /// By an open case, an admission, or a token.
+    /// By an open case, which names them or says to ask them, an admission, or a token.
     private static func transactions(owedTo userID: String) -> SQL {
         """
         (
             SELECT transaction_id, bundle_id FROM cases
             WHERE owner_user_ids @> ARRAY[\(userID)] AND state = 'open'
+            ORDER BY opened_at DESC
+            LIMIT \(Lookup.rowLimit)
+        )
+        UNION
+        (
+            -- Where nobody is certain enough to be named, those whom the report says to ask.
+            SELECT transaction_id, bundle_id FROM cases
+            WHERE candidates @> jsonb_build_array(jsonb_build_object('user_id', \(userID)::text))
+                AND owner_user_ids = '{}' AND candidates <> '[]' AND state = 'open'
             ORDER BY opened_at DESC
             LIMIT \(Lookup.rowLimit)
         )

@@ -47,7 +47,7 @@ import Testing
             #expect(found.key.id.text == second.id && found.orderIDs == [])
             #expect(found.assessment.reasons == [.neverClaimed])
             let verdict = try await play.verdict(on: "o-1")
-            guard case .delivered(to: "anna", at: _, refundedAt: nil) = verdict else {
+            guard case .delivered("anna"?, _, nil) = verdict else {
                 Issue.record("\(verdict)")
                 return
             }

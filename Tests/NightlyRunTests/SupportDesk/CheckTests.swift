@@ -152,6 +152,24 @@ import Testing
         }
     }
 
+    /// Only the account speaks for her, say, and she told Apple that nothing came: so the case names nobody.
+    @Test func whoIsToBeAskedIsShownTheCase() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000017")
+            try await play.upload(play.receipt([gems]), by: nil, for: gems)
+            _ = try await play.night()
+            try await play.administer(
+                """
+                UPDATE iap.cases SET candidates = '[{"user_id": "gwen", "evidence": ["account"]}]'
+                WHERE transaction_id = \(gems.id)
+                """)
+            let enquiry = try await play.check("gwen")
+            #expect(enquiry.transactions.map(\.key.id.text) == [gems.id])
+            let assessment = try #require(enquiry.transactions.first?.lostOrder?.assessment)
+            #expect(DeskVerdict(of: enquiry) == .owed(assessment, orderIDs: []))
+        }
+    }
+
     @Test func aUserIsKnownByWhateverTheAppsServerTold() async throws {
         try await withPlay(hasKey: true) { play in
             let token = "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5e"

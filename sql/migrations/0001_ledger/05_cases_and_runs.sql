@@ -81,6 +81,9 @@ CREATE INDEX cases_open ON iap.cases (likelihood, opened_at) WHERE state = 'open
 -- The support desk: whose cases, and which orders' cases. Without a list of pending entries, which would be searched
 -- from end to end.
 CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate = off) WHERE state = 'open';
+-- Where nobody is certain enough to be named, who is to be asked.
+CREATE INDEX cases_by_candidate ON iap.cases USING gin (candidates jsonb_path_ops) WITH (fastupdate = off)
+    WHERE state = 'open' AND owner_user_ids = '{}' AND candidates <> '[]';
 CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate = off) WHERE state = 'open';
 CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate = off)
     WHERE periods <> '{}';
