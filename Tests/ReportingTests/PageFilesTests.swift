@@ -48,6 +48,23 @@ import Testing
         #expect(PageSettings(run: run, cases: CaseData()).timeZone == known)
     }
 
+    /// As check says: in a receipt that was uploaded for something else, for it, or in none.
+    @Test func aPageTellsHowAPurchaseWasSeen() throws {
+        var found = Sample.lostOrder()
+        found.sightings = [(false, true), (true, true), (false, false)].map { isNamed, isInReceipt in
+            Sighting(
+                receiptID: 64, userID: nil, orderID: nil, isNamed: isNamed, isInReceipt: isInReceipt,
+                uploadedAt: Sample.now)
+        }
+        var data = CaseData()
+        let line = try JSONSerialization.jsonObject(with: Data(data.line(found).utf8))
+        let place = try #require(CaseData.fields.firstIndex(of: "sightings"))
+        let sightings = try #require((line as? [Any])?[place] as? [[Any]])
+        let seen = PageSettings(run: Sample.run(), cases: data).seen
+        #expect(
+            sightings.map { ($0[3] as? Int).map { seen[$0] } } == ["uploadedAlong", "uploadedFor", "inHistory"])
+    }
+
     @Test func aCustomersCasesStayTogether() throws {
         let users = (1...8).map { "u\($0)" } + Array(repeating: "many", count: 5) + ["v1", "v2"]
         #expect(try pages(of: cases(users)).map(\.count) == [13, 2])

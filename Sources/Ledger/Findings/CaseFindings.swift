@@ -16,6 +16,7 @@ extension LedgerSession {
                 async let read = Self.cases(of: rows, runID: runID)
                 next = try await nextCases()
                 var page = try await read
+                try await leaveOutNotices(from: &page)
                 try await addDevices(to: &page)
                 try await addDeadlines(to: &page)
                 try await addDeskWords(to: &page, at: now)
@@ -33,6 +34,16 @@ extension LedgerSession {
     private static func cases(of rows: [Row], runID: Int64) async throws -> [ReportedCase] {
         var candidates = KeptCandidates()
         return try rows.map { try ReportedCase($0, runID: runID, &candidates) }
+    }
+
+    /// What only Apple told of was uploaded by nobody, though it lies in the inbox as a receipt.
+    private func leaveOutNotices(from page: inout [ReportedCase]) async throws {
+        let handedInByNobody = page.filter { $0.sightings.contains { $0.userID == nil } }
+        let notices = try await noticeReceipts(of: handedInByNobody.map(\.key.id))
+        for index in page.indices {
+            guard let receipts = notices[page[index].key] else { continue }
+            page[index].sightings.removeAll { receipts.contains($0.receiptID) }
+        }
     }
 
     /// What the clients said of their devices: from the latest receipt of each case that said anything.

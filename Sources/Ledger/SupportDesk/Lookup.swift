@@ -26,6 +26,7 @@ extension LedgerSession {
             try await addEvents(lookup, to: &enquiry.transactions)
             enquiry.troubledReceipts = try await troubledReceipts(
                 of: id, among: uploads + enquiry.transactions.flatMap { $0.sightings.map(\.receiptID) }, lookup)
+            try await leaveOutNotices(from: &enquiry.transactions)
             enquiry.orders = try await orders(named: id)
             enquiry.user = try await user(id, isOwed: enquiry.transactions.contains { $0.isOwed(to: id) })
             return enquiry

@@ -620,8 +620,8 @@
         const withOrder = order => order === null ? [] : [", ", ...phrase("withOrder", { order: foreign(orderIDs[order]) })];
         // What a night does all at once comes in the order in which one follows from the other.
         const events = [[get(row, "purchased"), [word("purchased")]]];
-        for (const [receipt, user, order, isNamed, at] of get(row, "sightings")) {
-            const what = word(isNamed ? "uploadedFor" : "uploadedAlong", { receipt });
+        for (const [receipt, user, order, how, at] of get(row, "sightings")) {
+            const what = word(settings.seen[how], { receipt });
             events.push([at, [what, ", ", ...by(user), ...withOrder(order)]]);
         }
         for (const [outcome, user, order, , at] of get(row, "claims")) {

@@ -43,6 +43,7 @@ extension JSONObject {
 
     private init(_ sighting: Sighting) {
         self.init()
+        add("is_in_receipt", sighting.isInReceipt)
         add("is_named", sighting.isNamed)
         add("order_id", sighting.orderID)
         add("receipt_id", sighting.receiptID)

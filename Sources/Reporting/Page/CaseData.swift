@@ -15,6 +15,9 @@ struct CaseData {
         .deliver, .deliverForOrder, .redeliver, .makeUp, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
     ]
 
+    /// How a purchase was seen, to which the numbers in sightings refer.
+    static let seen: [Phrase] = [.uploadedAlong, .uploadedFor, .inHistory]
+
     /// The customer of the previous case, and how many customers of several cases came so far.
     private var lastCustomer: CustomerCases?
     private var customers = 0
@@ -52,7 +55,8 @@ struct CaseData {
         let sightings = found.sightings.prefix(Self.shownSightings).map { seen in
             Self.line(
                 seen.receiptID, seen.userID.map { users.place(of: Self.cut($0)) },
-                seen.orderID.map { orders.place(of: Self.cut($0)) }, seen.isNamed ? 1 : 0, seen.uploadedAt)
+                seen.orderID.map { orders.place(of: Self.cut($0)) }, Self.seen.firstIndex(of: seen.phrase),
+                seen.uploadedAt)
         }
         let claims = found.claims.prefix(Self.shownSightings).map { claim in
             Self.line(

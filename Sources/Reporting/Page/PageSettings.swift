@@ -5,6 +5,7 @@ import Reconciliation
 struct PageSettings: Encodable {
     let fields = CaseData.fields
     let advice = CaseData.advice.map(\.rawValue)
+    let seen = CaseData.seen.map(\.rawValue)
     let likelihoods = Likelihood.allCases.map(\.rawValue)
     let reasons = Reason.allCases.map(\.rawValue)
     let sources = Source.allCases.map(\.rawValue)

@@ -72,15 +72,8 @@ extension EnquiryText {
 
     private func line(_ sighting: Sighting) -> String {
         let receipt = ["receipt": String(sighting.receiptID)]
-        let how =
-            if sighting.isNamed {
-                words(.uploadedFor, receipt)
-            } else if sighting.isInReceipt {
-                words(.uploadedAlong, receipt)
-            } else {
-                say(.line(.inHistory), receipt)
-            }
-        return line(at: sighting.uploadedAt, how, by: sighting.userID, for: sighting.orderID)
+        return line(
+            at: sighting.uploadedAt, words(sighting.phrase, receipt), by: sighting.userID, for: sighting.orderID)
     }
 
     func line(_ claim: ClaimAttempt) -> String {

@@ -40,7 +40,6 @@ extension English {
         case .quantity: ", quantity {n}"
         case .none: "none"
         case .inNoReceipt: "in no receipt"
-        case .inHistory: "in the history of the customer of receipt {receipt}"
         case .white: "white: paid and not claimed; known since {time}"
         case .confirmed: "confirmed on {nights}, last verified {time}"
         case .admitted: "admitted for {user}"

@@ -315,6 +315,7 @@ struct English: Wording {
         case .becameCase: "became a case: its grace had passed"
         case .uploadedFor: "receipt {receipt} uploaded for it"
         case .uploadedAlong: "receipt {receipt} uploaded for something else, and it came along"
+        case .inHistory: "in the history of the customer of receipt {receipt}"
         case .takenBy: "{who} is on it"
         case .commentBy: "{who}: {text}"
         case .commands: "Commands"

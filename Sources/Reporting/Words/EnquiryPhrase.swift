@@ -20,7 +20,7 @@ enum EnquiryPhrase: CaseIterable {
 
     /// What is known.
     enum Line: CaseIterable {
-        case quantity, none, inNoReceipt, inHistory
+        case quantity, none, inNoReceipt
         case white, confirmed, admitted, black, excluded, excludedAndRefunded
         case delivered, toUser, forOrder, byServer, byGrant, byDesk, byImport, refundedByApple
         case sighting, candidate, caseOpened, caseClosed, withNote, event, inRun, detail

@@ -39,7 +39,7 @@ enum Phrase: String, CaseIterable {
     // Evidence
     case evidence, evidenceOf, timeline, why, ids, originalTransaction, order, orders, receipt, device, app
     case environment, verifiedBy, firstVerified, lastVerified, answerApple, becameCase, uploadedFor, uploadedAlong,
-        byUser, nobody
+        inHistory, byUser, nobody
     case takenBy, commentBy, commands, copyCommands, copiedCommands
     case withOrder, claimBy, copy, copyOf, copied, copiedHere, printed, sections, quantity
     // Search and filters

@@ -40,7 +40,6 @@ extension SimplifiedChinese {
         case .quantity: "，数量 {n}"
         case .none: "无"
         case .inNoReceipt: "不在任何票据中"
-        case .inHistory: "在票据 {receipt} 的顾客的购买记录中"
         case .white: "白表：已付款，未领取；自 {time} 起已知"
         case .confirmed: "确认了 {nights}，最近一次验证于 {time}"
         case .admitted: "由应用服务器为 {user} 登记"

@@ -303,6 +303,7 @@ struct SimplifiedChinese: Wording {
         case .becameCase: "宽限期已过，列为漏单"
         case .uploadedFor: "为它上传票据 {receipt}"
         case .uploadedAlong: "为其他购买上传票据 {receipt}，它随票带出"
+        case .inHistory: "在票据 {receipt} 的顾客的购买记录中"
         case .takenBy: "{who} 正在处理"
         case .commentBy: "{who}：{text}"
         case .commands: "命令"

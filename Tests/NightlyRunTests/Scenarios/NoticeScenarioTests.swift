@@ -24,6 +24,9 @@ import Verification
             let found = try #require(findings.cases.first)
             #expect(findings.caseIDs == [untold.id])
             #expect(found.assessment.reasons.contains(.onlyAppleTold))
+            // What the job hands in for Apple is no upload, whatever lies in the inbox.
+            #expect(found.sightings == [])
+            #expect(try await play.check(untold.id).transactions.map(\.sightings) == [[]])
             // The app's server had it and did nothing: nothing more comes.
             #expect(!found.assessment.reasons.contains(.mayStillArrive))
             #expect(found.assessment.likelihood == .high)
