@@ -41,6 +41,23 @@ import Testing
         #expect(untrusted.output.contains(#""reason":"the chain ends in “Test root”"#))
     }
 
+    /// A night reads several uploads at a time, and anybody may send any.
+    @Test(
+        "An upload takes little memory, whatever is in it",
+        arguments: [
+            (String(repeating: ".", count: 15 << 20), "the receipt is not base64 at byte 0"),
+            (#"{"a":["# + String(repeating: "1,", count: 7 << 20) + "1]}", "this is neither a receipt"),
+        ])
+    func takesLittleMemory(upload: String, error: String) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try Data(upload.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let ended = try await ChildProcess.run(
+            "/bin/sh", ["-c", #"ulimit -v 500000; exec "$@""#, "sh", program, "inspect", file.path])
+        #expect(ended.status == 65, "\(ended.errors.prefix(500))")
+        #expect(ended.output.contains(error))
+    }
+
     @Test func givesALineForEachFile() async throws {
         let ended = try await inspect(
             "answer", "nowhere", "junk", "empty",

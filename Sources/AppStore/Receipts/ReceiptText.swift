@@ -94,13 +94,29 @@ private enum Layer {
             }
             return .wrapped(Array(string.utf8))
         }
-        if let object = try? JSONDecoder().decode(UploadedObject.self, from: Data(text)) {
+        if mayBeRead(text), let object = try? JSONDecoder().decode(UploadedObject.self, from: Data(text)) {
             if let payload = object.payload { return .wrapped(Array(payload.utf8)) }
             guard object.isAnswer else { throw .unknownForm }
             return .form(.verifyReceiptAnswer(text))
         }
         guard PropertyList.mayBegin(text) else { throw .unknownForm }
         return .form(.transactionReceipt(text))
+    }
+
+    /// More values than any object holds that somebody uploads: JSONDecoder takes fifty bytes for each, so those of one
+    /// upload could take hundreds of megabytes.
+    private static let valueLimit = 1 << 20
+
+    /// Whether an object holds so few values that it may be decoded: each has a comma or such before it.
+    private static func mayBeRead(_ object: [UInt8]) -> Bool {
+        var values = 0
+        for byte in object {
+            switch byte {
+            case UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "{"): values += 1
+            default: continue
+            }
+        }
+        return values <= valueLimit
     }
 
     private static func encoded(_ text: [UInt8]) throws(ReceiptError) -> Layer {
@@ -116,7 +132,8 @@ private enum Layer {
     private static func compactJWS(_ text: [UInt8]) -> String? {
         guard text.contains(UInt8(ascii: ".")) else { return nil }
         let token = text.filter { !Base64Text.isSpace($0) }
-        let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        // No more than it may have: of a text of dots alone, they would take hundreds of megabytes.
+        let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isURLSafe) }) else { return nil }
         return String(decoding: token, as: UTF8.self)
     }

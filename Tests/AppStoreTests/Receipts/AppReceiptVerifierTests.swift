@@ -74,7 +74,7 @@ import Testing
 
     /// Nothing covers the set of algorithms: anybody may fill it, in whatever a customer's app sends.
     @Test(
-        "A container that names ever more digests costs nothing", arguments: [(7, true), (8, false), (100_000, false)])
+        "A container that names ever more digests costs nothing", arguments: [(7, true), (8, false), (15_000, false)])
     func namesDigests(more: Int, isValid: Bool) async throws {
         let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
         let receipt = try Self.repeating(more, inPart: 2, of: try await SharedAuthority.receipt())
@@ -92,9 +92,34 @@ import Testing
         #expect(checked?.signature == (isRead ? SignatureStatus.valid : nil))
     }
 
+    /// Nor what follows them, such as lists of revoked certificates.
+    @Test("A container that holds ever more beside its content is not read", arguments: [(10, true), (40_000, false)])
+    func holdsLittleBesideItsContent(more: Int, isRead: Bool) async throws {
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        let list = ReceiptPayloadWriter.element(0xA1, [0x06, 0x01, 0x2A, 0x05, 0x00])
+        let lists = ReceiptPayloadWriter.element(0xA1, Array(repeatElement(list, count: more).joined()))
+        let receipt = try Self.rewriting(part: 5, of: try await SharedAuthority.receipt()) { tag, signers in
+            lists + ReceiptPayloadWriter.element(tag, signers)
+        }
+        let checked = try? verifier.check(receipt)
+        #expect(checked?.signature == (isRead ? SignatureStatus.valid : nil))
+    }
+
     /// The receipt with the first entry of a set in its signed data so many more times: of the digest algorithms, which
     /// are its second part, or of the certificates, its fourth.
     private static func repeating(_ more: Int, inPart part: Int, of receipt: [UInt8]) throws -> [UInt8] {
+        try rewriting(part: part, of: receipt) { tag, content in
+            var entries = BERReader(content)
+            let first = try entries.next()
+            let entry = content[first.start..<first.content.upperBound]
+            return ReceiptPayloadWriter.element(tag, content + (0..<more).flatMap { _ in entry })
+        }
+    }
+
+    /// The receipt with something else in the place of a part of its signed data, of which the signers are the fifth.
+    private static func rewriting(
+        part: Int, of receipt: [UInt8], _ rewritten: (_ tag: UInt8, _ content: [UInt8]) throws -> [UInt8]
+    ) throws -> [UInt8] {
         var reader = BERReader(receipt)
         var information = reader.inside(try reader.next())
         let type = try information.next()
@@ -104,13 +129,9 @@ import Testing
         let version = try signedData.next()
         for _ in 2..<part { _ = try signedData.next() }
         let set = try signedData.next()
-        var entries = signedData.inside(set)
-        let first = try entries.next()
-        let entry = receipt[first.start..<first.content.upperBound]
         let element = ReceiptPayloadWriter.element
         let data =
-            Array(receipt[version.start..<set.start])
-            + element(set.tag, Array(receipt[set.content]) + (0..<more).flatMap { _ in entry })
+            Array(receipt[version.start..<set.start]) + (try rewritten(set.tag, Array(receipt[set.content])))
             + Array(signedData.rest)
         return element(
             BERTag.sequence,

@@ -51,6 +51,20 @@ import Testing
         }
     }
 
+    /// Clients send them, and OpenSSL needs fifty times the memory of what is in them.
+    @Test("A certificate much larger than any of Apple's is none", arguments: [(60_000, true), (65_536, false)])
+    func isOfTheSizeOfACertificate(octets: Int, isRead: Bool) async throws {
+        let leaf = try await SharedAuthority.authority.leaf
+        var reader = BERReader(leaf)
+        var parts = reader.inside(try reader.next(BERTag.sequence))
+        let signed = try parts.next()
+        let algorithm = try parts.next()
+        let signature = ReceiptPayloadWriter.element(0x03, [UInt8](repeating: 0, count: octets))
+        let certificate = ReceiptPayloadWriter.element(
+            BERTag.sequence, Array(leaf[signed.start..<algorithm.content.upperBound]) + signature)
+        #expect(((try? Certificate(der: certificate)) != nil) == isRead)
+    }
+
     @Test func holdsWithinItsPeriodOnly() async throws {
         let authority = try await SharedAuthority.authority
         let chain = try verify(authority)

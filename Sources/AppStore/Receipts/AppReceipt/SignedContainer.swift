@@ -16,6 +16,9 @@ struct SignedContainer: ~Copyable {
     /// More certificates than any real container holds: Apple's hold three. OpenSSL reads the key of each, so those of
     /// one upload could take ten seconds.
     static let certificateLimit = 64
+    /// More octets than any real container has beside its content: Apple's have five thousand. OpenSSL takes fifty times
+    /// as many for each short name in a certificate, so those of one upload could take half a gigabyte.
+    static let octetsBesideLimit = 256 << 10
     /// How many octets OpenSSL may read although nobody knows how many certificates are among them.
     private static let unknownLimit = 1 << 20
     private static let certificatesTag: UInt8 = 0xA0
@@ -24,12 +27,15 @@ struct SignedContainer: ~Copyable {
     /// `false` also if they can't be read.
     private let namesFewDigests: Bool
 
-    /// - Throws: `notPKCS7`, `truncated`, or `notApples` for more certificates than Apple's hold. What follows the
-    ///   container is ignored.
+    /// - Throws: `notPKCS7`, `truncated`, or `notApples` for more certificates, or more beside the content, than Apple's
+    ///   hold. What follows the container is ignored.
     init(_ bytes: [UInt8]) throws(ReceiptError) {
         let container = try Self.container(bytes)
         guard (try? Self.holdsFewCertificates(bytes)) ?? (container.count <= Self.unknownLimit) else {
             throw .notApples("the container may hold more than \(Self.certificateLimit) certificates")
+        }
+        guard (try? Self.contentLength(bytes)).map({ container.count - $0 <= Self.octetsBesideLimit }) ?? true else {
+            throw .notApples("the container holds more than \(Self.octetsBesideLimit >> 10) KiB beside its content")
         }
         let handle = container.withUnsafeBufferPointer { buffer in
             var position = buffer.baseAddress
@@ -121,6 +127,14 @@ struct SignedContainer: ~Copyable {
         _ = try parts.next(BERTag.sequence)
         guard parts.nextTag == certificatesTag else { return true }
         return try parts.inside(try parts.next()).holds(atMost: certificateLimit)
+    }
+
+    /// How many octets the content has, which follows the digest algorithms.
+    private static func contentLength(_ bytes: [UInt8]) throws(BERError) -> Int {
+        var parts = try signedData(bytes)
+        _ = try parts.next(BERTag.integer)
+        _ = try parts.next(BERTag.set)
+        return try parts.next(BERTag.sequence).content.count
     }
 
     /// A reader of the signed data, at its version.

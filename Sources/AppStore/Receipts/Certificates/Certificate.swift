@@ -10,8 +10,13 @@ final class Certificate: Sendable {
     /// From `notBefore` up to, but as OpenSSL counts not including, `notAfter`.
     let validity: Range<Date>
 
-    /// - Throws: if the bytes are anything but one certificate in DER form.
+    /// Many times the largest certificate known: Apple's have two thousand octets. A megabyte of short names would take
+    /// OpenSSL fifty.
+    static let sizeLimit = 64 << 10
+
+    /// - Throws: if the bytes are anything but one certificate in DER form, and not too large for one.
     convenience init(der bytes: [UInt8]) throws(MalformedCertificate) {
+        guard bytes.count <= Self.sizeLimit else { throw MalformedCertificate("is not one certificate in DER form") }
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var position = buffer.baseAddress
             guard let handle = d2i_X509(nil, &position, buffer.count) else { return nil }
