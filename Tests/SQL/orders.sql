@@ -120,5 +120,25 @@ SELECT is(
     (SELECT string_agg(order_id, ' ') FROM iap.unpaid_orders WHERE user_id = 'jon'), 'A-1',
     'an upload for another app''s order leaves it unpaid, and one for it does not');
 
+-- Years of orders, the young ones where old ones have gone: a night looks at those of its days alone.
+INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, created_at)
+SELECT 'com.example.years', 'years-' || number, 'pat', 'gems', now() - (100 + number * 37 % 1000) * interval '1 day'
+FROM generate_series(1, 4000) AS number;
+ANALYZE iap.orders;
+SET LOCAL enable_seqscan = off;
+CREATE FUNCTION test.read_to_purge_a_day() RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := test.rows_read('iap.orders');
+BEGIN
+    PERFORM test.run_as('iap_job', $purge$
+        SELECT iap.purge_orders(now() - interval '140 days', now() - interval '139 days', 1000)$purge$);
+    RETURN test.rows_read('iap.orders') - before;
+END
+$$;
+SELECT cmp_ok(test.read_to_purge_a_day(), '<', 100::bigint, 'whatever lies beside them');
+SELECT is(
+    (SELECT count(*) FROM iap.orders WHERE bundle_id = 'com.example.years'), 3996::bigint, 'and takes them away');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -45,7 +45,9 @@ CREATE TABLE iap.orders (
 
 CREATE INDEX orders_by_user ON iap.orders (user_id, bundle_id, product_id, created_at);
 CREATE INDEX orders_by_token ON iap.orders (app_account_token) WHERE app_account_token IS NOT NULL;
-CREATE INDEX orders_by_age ON iap.orders USING brin (created_at);
+-- What is paid stays for ever, and what was never paid goes: new orders take its place, so that the oldest pages hold
+-- young ones, and only each order's own entry tells where those of a day lie.
+CREATE INDEX orders_by_age ON iap.orders (created_at);
 
 CREATE TABLE iap.account_tokens (
     app_account_token text NOT NULL,
