@@ -549,6 +549,8 @@ CREATE TABLE iap.uploads (
     CONSTRAINT uploads_times_check CHECK ((times > 0))
 );
 
+ALTER TABLE ONLY iap.uploads REPLICA IDENTITY FULL;
+
 COMMENT ON TABLE iap.uploads IS 'For what each receipt was uploaded: a row for each pair of transaction and order.';
 
 COMMENT ON COLUMN iap.uploads.seal IS 'Of what it was uploaded for: see audit.seal.';
@@ -3874,8 +3876,9 @@ CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETUR
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that.
-    told_at timestamptz := coalesce(v.made_at, v.verified_at);
+    -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that. What it adds to
+    -- the receipt may have come later.
+    told_at timestamptz := greatest(coalesce(v.made_at, v.verified_at), v.refunded_at);
 BEGIN
     RETURN told_at <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
@@ -10623,6 +10626,8 @@ CREATE INDEX erasures_by_event ON audit.erasures USING btree (event_id);
 
 CREATE INDEX account_tokens_by_user ON iap.account_tokens USING btree (user_id);
 
+CREATE INDEX cases_by_candidate ON iap.cases USING gin (candidates jsonb_path_ops) WITH (fastupdate=off) WHERE ((state = 'open'::text) AND (owner_user_ids = '{}'::text[]) AND (candidates <> '[]'::jsonb));
+
 CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
 
 CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
@@ -10673,7 +10678,7 @@ CREATE INDEX moves_to_other_quantities ON iap.moves USING btree (moved_at) WHERE
 
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
 
-CREATE INDEX orders_by_age ON iap.orders USING brin (created_at);
+CREATE INDEX orders_by_age ON iap.orders USING btree (created_at);
 
 CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
 

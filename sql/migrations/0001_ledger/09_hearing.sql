@@ -19,8 +19,8 @@ COMMENT ON FUNCTION iap.may_not_know IS
 CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that. What it adds to the
-    -- receipt may have come later.
+    -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that. What it adds to
+    -- the receipt may have come later.
     told_at timestamptz := greatest(coalesce(v.made_at, v.verified_at), v.refunded_at);
 BEGIN
     RETURN told_at <= t.refund_reversed_at OR (
