@@ -95,23 +95,34 @@ import Testing
         #expect(answer.environment.isEmpty)
     }
 
-    /// A date of zero: as that of a refund, it would take the purchase away from who paid for it.
-    private static let zero = ReceiptPayloadWriter.element(0x16, Array("1970-01-01T00:00:00Z".utf8))
-
     @Test(
         "A field that decides and can't be read spoils its entry alone",
         arguments: [
             (1701, [0x0C, 0x01, 0x32], "quantity"), (1701, [0x02, 0x09, 1, 0, 0, 0, 0, 0, 0, 0, 0], "quantity"),
             (1702, [0x0C, 0x01, 0xFF], "product_id"), (1703, [0x02, 0x01, 0x07], "transaction_id"),
             (1704, [0x16, 0x01, 0x41], "purchase_date"), (1705, [0x1E, 0x02, 0x00, 0x37], "original_transaction_id"),
-            (1708, AppReceiptTests.zero, "expires_date"), (1712, AppReceiptTests.zero, "cancellation_date"),
         ] as [(Int, [UInt8], String)])
     func spoilsOneEntry(type: Int, value: [UInt8], name: String) throws {
         var purchase = Self.purchase("1")
         purchase.add(type, value)
         purchase.add(type, value)
+        try expectSpoiled(purchase, by: name)
+    }
+
+    /// As the date of a refund, it would take the purchase away from who paid for it.
+    @Test(
+        "A date of zero can't be read",
+        arguments: [(1704, "purchase_date"), (1708, "expires_date"), (1712, "cancellation_date")])
+    func takesNoZeroForADate(type: Int, name: String) throws {
+        var purchase = Self.purchase("1")
+        purchase.add(type, date: "1970-01-01T00:00:00Z")
+        try expectSpoiled(purchase, by: name)
+    }
+
+    /// Expects that the entry can't be read for want of that field, and that another beside it can.
+    private func expectSpoiled(_ entry: ReceiptPayloadWriter, by name: String) throws {
         var writer = ReceiptPayloadWriter()
-        for entry in [purchase, Self.purchase("2")] { writer.add(17, entry) }
+        for entry in [entry, Self.purchase("2")] { writer.add(17, entry) }
         let answer = try AppReceipt(payload: writer.octets).answer
         #expect(answer.transactions.map(\.transactionID) == ["2"])
         #expect(answer.unusableRows == ["in_app[0]: \(name) can't be read"])
