@@ -187,7 +187,7 @@ public struct Doctor: Sendable {
             return Finding(
                 name, .warning,
                 "is verified by signature alone: a refund is noticed only where the app's server hands on Apple's "
-                    + "notification of it",
+                    + "notification of it, and what a family shares counts as bought where only an app receipt tells of it",
                 remedy: "Set verification = auto, with a key for the App Store Server API or a shared secret.")
         }
         guard let secret = app.sharedSecret else {
