@@ -100,6 +100,16 @@ import Testing
         #expect(try signed.transaction().priceMilliunits == price.map(Int64.init))
     }
 
+    /// Else seats that were added to a period would pass for the same purchase, restored.
+    @Test(arguments: [
+        (#","additionalTransactionReason":"SEAT_ADDITION""#, nil), (#","additionalTransactionReason":null"#, "900"),
+        ("", "900"),
+    ])
+    func ofSeveralPurchasesOfOnePeriodNoneIsThePeriod(further: String, period: String?) throws {
+        let transaction = try read(TestPayload.transaction(further: #","webOrderLineItemId":"900""# + further))
+        #expect(try transaction.transaction().webOrderLineItemID == period)
+    }
+
     /// What Apple added since: none of it is needed, and none of it makes a payload unreadable.
     @Test func survivesWhatAppleAdded() throws {
         let further = """

@@ -7,7 +7,8 @@ public import Foundation
 public struct SignedTransaction: Sendable, Hashable {
     public var transactionID: String?
     public var originalTransactionID: String?
-    /// Stays the same for one period of a subscription, on every device.
+    /// Stays the same for one period of a subscription, on every device. `nil` where several purchases make up a period,
+    /// as seats that were added to it: each was paid, and none restores another.
     public var webOrderLineItemID: String?
     public var bundleID: String?
     public var productID: String?
@@ -62,7 +63,8 @@ extension SignedTransaction: SignedPayload {
     init(_ payload: JSONObject) {
         transactionID = payload.text("transactionId")
         originalTransactionID = payload.text("originalTransactionId")
-        webOrderLineItemID = payload.text("webOrderLineItemId")
+        // https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason
+        webOrderLineItemID = payload.says("additionalTransactionReason") ? nil : payload.text("webOrderLineItemId")
         bundleID = payload.text("bundleId")
         productID = payload.text("productId")
         subscriptionGroupID = payload.text("subscriptionGroupIdentifier")
