@@ -137,12 +137,66 @@ import Testing
         #expect(heard.transaction.webOrderLineItemID == "42")
     }
 
+    /// Whatever comes first in the batch: of each field the best source's word counts that tells it.
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2]])
+    func eachFieldIsTheBestSourcesThatTellsIt(order: [Int]) throws {
+        let currency = try #require(CurrencyCode("TRY"))
+        func word(_ text: String?, _ seconds: TimeInterval, of source: Source, _ type: ProductType?) throws
+            -> SightedTransaction
+        {
+            var transaction = try Sample.transaction("1")
+            if let text {
+                transaction.originalPurchasedAt = Sample.noon + seconds
+                transaction.expiresAt = Sample.noon + seconds
+                transaction.price = Money(milliunits: Int64(seconds), currency: currency)
+                (transaction.webOrderLineItemID, transaction.appAccountToken) = (text, text)
+                (transaction.appTransactionID, transaction.storefront) = (text, text)
+            }
+            return SightedTransaction(
+                ScreenedTransaction(
+                    subject: try Sample.subject(transaction, productType: type), source: source,
+                    verifiedAt: Sample.noon),
+                receipt: Sample.receipt())
+        }
+        let words = [
+            try word("poorer", 10, of: .local, .nonRenewing),
+            try word("better", 20, of: .verifyReceipt, .autoRenewable), try word(nil, 30, of: .serverAPI, nil),
+        ]
+        let heard = try #require(order.map { words[$0] }.heard().transactions.first)
+        #expect(heard.source == .serverAPI && heard.productType == .autoRenewable)
+        #expect(heard.transaction == words[1].screened.transaction)
+    }
+
+    /// Else finance would book the whole price as refunded where both words share a batch, and a part where they don't.
+    @Test(arguments: [(0.9, 33_333), (0, 33_333), (-0.9, 33_333), (1, nil), (-1, nil)] as [(TimeInterval, Int?)])
+    func howMuchOfThePriceWentBackIsKeptFromAPoorerSource(later: TimeInterval, percentage: Int?) throws {
+        let signed = try sighted(refunded: true, source: .local) {
+            ($0.revocationType, $0.revocationPercentage) = ("REFUND_PRORATED", 33_333)
+        }
+        let better = try sighted(source: .verifyReceipt, at: 60) { $0.refundedAt = Sample.noon + later }
+        for words in [[signed, better], [better, signed]] {
+            let heard = try #require(words.heard().transactions.first)
+            #expect(heard.source == .verifyReceipt && heard.transaction.refundedAt == Sample.noon + later)
+            #expect(heard.transaction.revocationPercentage == percentage)
+            #expect(heard.transaction.revocationType == percentage.map { _ in "REFUND_PRORATED" })
+        }
+        let whole = try sighted(refunded: true, source: .serverAPI) { $0.revocationType = "REFUND_FULL" }
+        let heard = try #require([signed, whole].heard().transactions.first)
+        #expect(heard.transaction.revocationType == "REFUND_FULL" && heard.transaction.revocationPercentage == nil)
+    }
+
     /// A reversal after its refund, in whatever order Apple's history lists them.
     @Test(arguments: [true, false])
     func ofWhatAppleToldByItselfTheLatestCounts(isRefundFirst: Bool) throws {
         let refund = try sighted(refunded: true, source: .serverAPI, at: 60).screened
         let reversal = try sighted(source: .serverAPI, at: 120).screened
         #expect((isRefundFirst ? [refund, reversal] : [reversal, refund]).latest() == [reversal])
+    }
+
+    /// In which the ledger locks its rows.
+    @Test func whatAppleToldByItselfIsInTheOrderOfTheKeys() throws {
+        let heard = try ["3", "1", "2", "1"].map { try sighted($0).screened }
+        #expect(heard.latest().map(\.key.id.text) == ["1", "2", "3"])
     }
 
     @Test func ordersSourcesFromThePoorestToTheBest() {

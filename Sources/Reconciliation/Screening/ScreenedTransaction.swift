@@ -71,6 +71,17 @@ public struct ScreenedTransaction: Hashable, Sendable {
         transaction.appTransactionID = transaction.appTransactionID ?? other.transaction.appTransactionID
         transaction.storefront = transaction.storefront ?? other.transaction.storefront
         transaction.price = transaction.price ?? other.transaction.price
+        // How much of the price went back only a signed transaction says: `verifyReceipt` tells the refund alone.
+        if transaction.revocationType == nil, isRefundedTogether(with: other) {
+            transaction.revocationType = other.transaction.revocationType
+            transaction.revocationPercentage = other.transaction.revocationPercentage
+        }
+    }
+
+    /// Whether both tell of one refund. Some of Apple's formats tell its time to the second.
+    private func isRefundedTogether(with other: ScreenedTransaction) -> Bool {
+        guard let mine = transaction.refundedAt, let theirs = other.transaction.refundedAt else { return false }
+        return abs(mine.timeIntervalSince(theirs)) < 1
     }
 }
 
