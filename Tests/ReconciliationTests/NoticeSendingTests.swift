@@ -27,6 +27,17 @@ import Testing
         #expect(sending(results)?.lastResult == results.last)
     }
 
+    /// An attempt may come without its date.
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+    func theLastAttemptIsTheOneWithTheLatestDate(order: [Int]) {
+        let attempts: [(Date?, String)] = [
+            (nil, "OTHER"), (Sample.noon + 60, "TIMED_OUT"), (Sample.noon + 120, "NO_RESPONSE"),
+        ]
+        let sending = NoticeSending(
+            attempts: order.map { attempts[$0] }, signedAt: Sample.noon, now: Sample.noon + 3600)
+        #expect(sending?.lastAttemptAt == Sample.noon + 120 && sending?.lastResult == "NO_RESPONSE")
+    }
+
     @Test func withoutAnAttemptNothingIsKnown() {
         #expect(sending([]) == nil)
     }

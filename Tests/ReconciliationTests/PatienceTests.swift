@@ -41,21 +41,31 @@ import Testing
         #expect(outcomes.last == .unusable(.noTransactions, detail))
     }
 
-    @Test func givesAnUnknownSignerThirtyNights() {
-        let outcomes = (0..<30).map {
-            Patience.outcome(of: .problem(.unknownSigner, "why"), after: ReceiptTrouble(.unknownSigner, nights: $0))
+    @Test(arguments: [
+        (ReceiptProblem.contradicted, 3), (.malformed, 3), (.transactionMissing, 3), (.noTransactions, 7),
+        (.unknownSigner, 30),
+    ])
+    func givesUpAfterSoManyNightsInARow(problem: ReceiptProblem, nights: Int) {
+        let outcomes = (0..<nights).map {
+            Patience.outcome(of: .problem(problem, "why"), after: ReceiptTrouble(problem, nights: $0))
         }
-        #expect(outcomes.dropLast().allSatisfy { $0 == .tryAgain(.unknownSigner, "why") })
-        #expect(outcomes.last == .unusable(.unknownSigner, "why"))
+        #expect(outcomes.dropLast().allSatisfy { $0 == .tryAgain(problem, "why") })
+        #expect(outcomes.last == .unusable(problem, "why"))
+        #expect(!problem.mayPass)
     }
 
-    @Test(arguments: [ReceiptProblem.empty, .notGenuine, .accountGone])
+    @Test(arguments: [ReceiptProblem.empty, .tooLarge, .notGenuine, .accountGone])
     func givesUpAtOnceWhatCanNeverPass(problem: ReceiptProblem) {
+        #expect(problem.nights == 1)
         #expect(Patience.outcome(of: .problem(problem, "why"), after: nil) == .unusable(problem, "why"))
     }
 
-    @Test(arguments: ReceiptProblem.allCases.filter(\.mayPass))
+    /// It is Apple's trouble, or the configuration's.
+    @Test(arguments: [
+        ReceiptProblem.tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp, .noTurn,
+    ])
     func neverGivesUpWhatMayPass(problem: ReceiptProblem) {
+        #expect(problem.mayPass)
         let outcome = Patience.outcome(of: .problem(problem, "why"), after: .init(problem, nights: 10_000))
         #expect(outcome == .tryAgain(problem, "why"))
     }
@@ -65,6 +75,13 @@ import Testing
         #expect(
             Patience.outcome(of: verdict, after: .init(.unreadableAnswer, nights: 99))
                 == .tryAgain(.unreadableAnswer, "row 2 has no product_id (and 1 more)"))
+        #expect(
+            Patience.outcome(of: genuine([], unreadable: ["in_app is no list"]), after: nil)
+                == .tryAgain(.unreadableAnswer, "in_app is no list"))
+    }
+
+    @Test func appleHasAnsweredOfAReceiptThatLacksWhatWasBought() {
+        #expect(ReceiptProblem.allCases.filter(\.isAnswered) == [.noTransactions, .transactionMissing])
     }
 
     @Test func settlesWhatIsGenuineAndRead() throws {
