@@ -82,6 +82,33 @@ import Testing
         #expect(try owner([], admittedFor: "anna") == .user("anna"))
     }
 
+    /// The strongest first, however few of them come together.
+    @Test func whateverSpeaksForAUserIsNamed() throws {
+        let refused = ClaimAttempt(outcome: .wrongUser, userID: "claimed", orderID: nil, attemptedAt: Sample.noon)
+        var facts = try Sample.facts(
+            sightings: [
+                Sample.sighting("history", isNamed: false, isInReceipt: false),
+                Sample.sighting("carried", isNamed: false), Sample.sighting("uploaded", order: "o-1"),
+            ],
+            mentions: [CaseFacts.Mention(userID: "mentioned", orderID: nil)], claims: [refused])
+        facts.orders = [Sample.order("o-1", of: "order"), Sample.order("o-2", of: "nobody")]
+        (facts.tokenOwner, facts.admittedFor, facts.adoptedFor) = ("account_token", "admitted", "told_support")
+        (facts.companions, facts.accountUsers) = (["companion"], ["account"])
+        let expected = Evidence.allCases.filter { $0 != .account }.map {
+            OwnerCandidate(userID: $0.rawValue, evidence: [$0])
+        }
+        #expect(Assessment(of: facts).candidates == expected)
+    }
+
+    /// The client set it when it was paid.
+    @Test func trustsTheTokenOverWhoeverHandedItIn() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("ben")])
+        facts.tokenOwner = "anna"
+        let assessment = Assessment(of: facts)
+        #expect(assessment.owner == .user("anna") && assessment.action == .deliver)
+        #expect(assessment.candidates.map(\.evidence) == [[.accountToken], [.uploaded]])
+    }
+
     @Test func countsAUserOnceHoweverManyReceiptsTheyUploaded() throws {
         let twenty = (1...20).map { Sample.sighting("anna", after: TimeInterval($0), receiptID: Int64($0)) }
         #expect(try owner(twenty) == .user("anna"))

@@ -141,6 +141,34 @@ import Testing
         #expect(Assessment(of: facts).orderIDs == ["o-2"])
     }
 
+    /// A client that named an order for one purchase may name it again for the next.
+    @Test func anOrderThatCameWithTheReceiptAndIsTakenIsOutOfTheQuestion() throws {
+        let named = [Sample.sighting("anna", order: "o-1")]
+        let taken = try assess([Sample.order("o-1")], sightings: named, isTaken: { $0 == "o-1" })
+        #expect(taken.orderIDs == [] && taken.reasons == [.neverClaimed])
+        let other = try assess(
+            [Sample.order("o-1"), Sample.order("o-2")], sightings: named, isTaken: { $0 == "o-1" })
+        #expect(other.orderIDs == ["o-2"])
+    }
+
+    @Test func anOrderThatCameWithSeveralUploadsIsOne() throws {
+        let uploads = [Sample.sighting("anna", order: "o-1"), Sample.sighting("anna", order: "o-1", receiptID: 2)]
+        #expect(try assess([], sightings: uploads).reasons == [.neverClaimed, .orderMatched])
+        let refused = ClaimAttempt(outcome: .notVerified, userID: "anna", orderID: "o-1", attemptedAt: Sample.noon)
+        let facts = try Sample.facts(
+            sightings: uploads, mentions: [CaseFacts.Mention(userID: "anna", orderID: "o-1")], claims: [refused])
+        #expect(Assessment(of: facts).orderIDs == ["o-1"])
+    }
+
+    /// It may be for any of the purchases that the receipt holds; one that was named for this purchase is for it.
+    @Test func anOrderThatCameWithALaunchUploadHasToFit() throws {
+        let unfit = CaseFacts.Order(id: "o-1", userID: "anna", createdAt: Sample.noon, bearsToken: false, fits: false)
+        for (isNamed, ids) in [(false, []), (true, ["o-1"])] {
+            let upload = Sample.sighting("anna", isNamed: isNamed, order: "o-1")
+            #expect(try assess([unfit], sightings: [upload]).orderIDs == ids)
+        }
+    }
+
     @Test func takesNoOrderOfSomebodyElse() throws {
         #expect(try assess([Sample.order("o-1", of: "ben")]).orderIDs == [])
     }
@@ -172,6 +200,25 @@ import Testing
         #expect(Assessment(of: facts).likelihood == .high)
     }
 
+    /// What Apple's history says of its sending decides over what the configuration says of the app's server.
+    @Test(
+        arguments: [(.sent, false), (.failed, false), (.retrying, true)] as [(NoticeSending.State, Bool)],
+        [true, false])
+    func whatAppleSendsAgainMayStillArrive(sending: (NoticeSending.State, Bool), awaitsNotifications: Bool) throws {
+        let (state, mayArrive) = sending
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 3600)
+        (facts.notices.sending, facts.awaitsNotifications) = (state, awaitsNotifications)
+        #expect(Assessment(of: facts).reasons.contains(.mayStillArrive) == mayArrive)
+        facts.notices.isMissing = true
+        #expect(!Assessment(of: facts).reasons.contains(.mayStillArrive))
+    }
+
+    @Test func thatMoreIsKnownThanIsLookedAtIsSaid() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")])
+        facts.isCutShort = true
+        #expect(Assessment(of: facts).reasons == [.neverClaimed, .cutShort])
+    }
+
     /// Apple decides within hours of its question.
     @Test func whatACustomerAskedAppleForIsNotWaitedFor() throws {
         var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 3600)
@@ -180,6 +227,7 @@ import Testing
         let assessment = Assessment(of: facts)
         #expect(assessment.reasons == [.neverClaimed, .askedApple, .mayStillArrive])
         #expect(assessment.likelihood == .high && assessment.action == .deliver)
+        #expect(NoticeFacts.deadline(askedAt: Sample.noon) == Sample.noon + 43_200)
     }
 
     @Test func threeUsersAreAMatterOfFraud() throws {
@@ -215,6 +263,8 @@ import Testing
         let assessment = Assessment(of: try Sample.facts(sightings: [history]))
         #expect(assessment.reasons == [.neverClaimed, .noReceipt])
         #expect(assessment.candidates.first?.evidence == [.history])
+        let held = Sample.sighting("anna", receiptID: 2)
+        #expect(Assessment(of: try Sample.facts(sightings: [history, held])).reasons == [.neverClaimed])
     }
 
     @Test func anUnexpectedStorefrontIsLookedAtFirst() throws {

@@ -36,6 +36,26 @@ import Testing
         #expect(!isUncertain(facts))
     }
 
+    /// Till then the case waits, and nobody delivers.
+    @Test func whileAppleMayStillTellOfItNoOtherNeedComeForIt() throws {
+        var facts = try uploadedLate()
+        facts.notices.sending = nil
+        #expect(Assessment(of: facts).reasons == [.neverClaimed, .mayStillArrive])
+    }
+
+    /// Of several uploads the first for the purchase's own sake counts.
+    @Test func whatOnlyRodeAlongWhenItWasPaidMayBeAnothersOnThePhone() throws {
+        var facts = try uploadedLate()
+        let atOnce = Sample.sighting("anna", receiptID: 2)
+        facts.sightings.append(atOnce)
+        #expect(!isUncertain(facts))
+        let along = Sample.sighting("anna", isNamed: false, receiptID: 2)
+        facts.sightings[1] = along
+        #expect(isUncertain(facts))
+        facts.sightings = [along]
+        #expect(isUncertain(facts))
+    }
+
     @Test func theirOrderMakesALateUploadCertainWhereItCameWithIt() throws {
         var named = try uploadedLate(order: "o-1")
         #expect(isUncertain(named))
