@@ -32,6 +32,14 @@ import Testing
         #expect(days.shuffled().sorted() == days)
     }
 
+    @Test(arguments: [
+        ("2026-02-01", "2026-02-28"), ("2024-02-10", "2024-02-29"), ("2026-04-30", "2026-04-30"),
+        ("2026-12-01", "2026-12-31"),
+    ])
+    func aMonthHasItsLastDay(day: String, last: String) throws {
+        #expect(try #require(CalendarDay(day)).lastOfMonth == CalendarDay(last))
+    }
+
     @Test(arguments: [("US", "USA"), ("CN", "CHN"), ("GB", "GBR"), ("JP", "JPN"), ("XK", "XKS"), ("ZW", "ZWE")])
     func aCountryHasBothCodes(code: String, storefront: String) {
         #expect(Country.storefront(ofCode: code) == storefront)

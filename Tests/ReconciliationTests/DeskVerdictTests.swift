@@ -78,6 +78,41 @@ import Testing
         #expect(DeskVerdict(of: known) == .contested(["anna", "bob"]))
     }
 
+    /// Of several owners the desk is told anyway.
+    @Test func whatMayBeOfSeveralIsNotContested() throws {
+        let ambiguous = try Sample.facts(sightings: [Sample.sighting("anna"), Sample.sighting("ben", receiptID: 2)])
+        let open = KnownCase(assessment: Assessment(of: ambiguous), openedAt: Sample.noon, closing: nil)
+        var known = try Sample.known(owed())
+        (known.lostOrder, known.owners) = (open, ["bob"])
+        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
+    }
+
+    @Test func itMayPayForTheOrdersOfItsCaseOrElseForThoseThatCameWithIt() throws {
+        func refused(_ order: String?) -> ClaimAttempt {
+            ClaimAttempt(outcome: .notVerified, userID: "anna", orderID: order, attemptedAt: Sample.noon)
+        }
+        var known = try Sample.known(owed())
+        known.sightings = [
+            Sample.sighting("anna", order: "o-1"), Sample.sighting("anna", isNamed: false, order: "o-2", receiptID: 2),
+        ]
+        known.claims = [refused("o-3"), refused("o-1"), refused(nil)]
+        #expect(known.orderIDs == ["o-1", "o-3"] && known.payableOrderIDs == ["o-1", "o-3"])
+        #expect(DeskVerdict(of: known) == .owed(nil, orderIDs: ["o-1", "o-3"]))
+        let matched = Assessment(
+            likelihood: .high, reasons: [.claimFailed], owner: .user("anna"), orderIDs: ["o-9"], action: .deliver)
+        known.lostOrder = KnownCase(assessment: matched, openedAt: Sample.noon, closing: nil)
+        #expect(known.payableOrderIDs == ["o-9"])
+    }
+
+    @Test(arguments: ["anna", nil], [Sample.noon + 60, nil])
+    func whatWasDeliveredStaysDelivered(user: String?, refundedAt: Date?) throws {
+        let delivery = Delivery(
+            userID: user, orderID: nil, deliveredBy: "claim", deliveredAt: Sample.noon, refundedAt: refundedAt)
+        #expect(
+            try verdict(.black(delivery), try lostOrder())
+                == .delivered(to: user, at: Sample.noon, refundedAt: refundedAt))
+    }
+
     /// It was dismissed, say, and is owed again.
     @Test func aClosedCaseSaysNothingOfIt() throws {
         let closed = try lostOrder(
@@ -148,6 +183,32 @@ import Testing
             $0.apple = try answer(.found([try told("8"), try told("9")]))
         }
         #expect(found == .several(owed: 2, delivered: 0, refunded: 1, others: 1))
+    }
+
+    /// Also what the app's server is to deliver, or what may be another's.
+    @Test func whateverIsPaidAndMayBeDeliveredByHandCountsAsOwed() throws {
+        func white(until end: Date? = nil) throws -> KnownTransaction {
+            try Sample.known(
+                .white(
+                    Owed(
+                        firstSeenAt: Sample.noon, verifiedAt: Sample.noon, nightsConfirmed: 1, admittedFor: nil,
+                        graceEndsAt: end)))
+        }
+        var (redelivered, contested) = (try white(), try white())
+        redelivered.redelivery = OpenRedelivery(
+            userID: "anna", orderedAt: Sample.noon, orderedBy: "sam", tries: 0, takenAt: nil)
+        contested.lostOrder = KnownCase(
+            assessment: Assessment(of: try Sample.facts()), openedAt: Sample.noon, closing: nil)
+        contested.owners = ["bob"]
+        let delivery = Delivery(
+            userID: "anna", orderID: nil, deliveredBy: "claim", deliveredAt: Sample.noon, refundedAt: nil)
+        let found = try verdict {
+            $0.transactions = [
+                try white(), redelivered, contested, try white(until: Sample.noon + 60),
+                try Sample.known(.black(delivery)),
+            ]
+        }
+        #expect(found == .several(owed: 3, delivered: 1, refunded: 0, others: 1))
     }
 
     @Test func whatAppleToldOfAndTheLedgerKnowsCountsOnce() throws {

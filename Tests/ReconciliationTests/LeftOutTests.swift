@@ -34,6 +34,12 @@ import Testing
                 + "2026-09-21T14:13:20Z, the prepared transaction “p-1” of sam")
     }
 
+    @Test func ofManyHoldersTheFirstFiveAreNamed() {
+        let holders = (1...6).map { LockHolder(processID: $0, login: "sam", since: nil) }
+        #expect(holders.named == (1...5).map { "session \($0) of sam" }.joined(separator: ", "))
+        #expect([LockHolder]().heldBy == "" && holders.prefix(1).heldBy == ", held by session 1 of sam")
+    }
+
     @Test func whereNothingWasLeftOutNothingIsSaid() {
         #expect(LeftOut().isEmpty && LeftOut().text == nil)
     }

@@ -14,6 +14,10 @@ import Testing
         let own = try Sample.subject(transaction, foundBundleID: Sample.bundleID())
         #expect(Screening.exclusion(of: foreign) == .foreignBundle)
         #expect(Screening.exclusion(of: own) == nil)
+        let found = [foreign, own].map {
+            ScreenedTransaction(subject: $0, source: .local, verifiedAt: Sample.noon).foundBundleID
+        }
+        #expect(found == [try Sample.bundleID("com.example.other"), nil])
     }
 
     @Test(arguments: Environment.allCases, Environment.allCases)
