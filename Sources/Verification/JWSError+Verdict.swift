@@ -22,7 +22,9 @@ extension JWSError {
             true
         case .bundleID(let found, _): found != nil
         case .algorithm, .certificateCount, .keyNotP256, .chain, .appAppleID, .environment: false
-        case .nested(_, let error): error.isFinal
+        // Apple signed it around what it carries.
+        case .nested(_, .bundleID(let found, _)): found != nil
+        case .nested: false
         }
     }
 }

@@ -42,6 +42,21 @@ import Testing
         }
     }
 
+    /// A purchase or a refund must not be lost for what only leads to purchases.
+    @Test func leavesOutWhatItCannotReadBesideATransaction() async throws {
+        let chain = try await TestChain.shared.value
+        let unreadable = #","signedRenewalInfo":"of tomorrow","signedAppTransactionInfo":"a.b.c""#
+        let transaction = #","signedTransactionInfo":"\#(try chain.sign(TestPayload.transaction("42")))""#
+        let whole = TestPayload.notification(further: transaction + unreadable)
+        let notification = try await verify(whole, expecting: sandbox).get()
+        #expect(notification.transaction?.transactionID == "42")
+        #expect(notification.renewalInfo == nil && notification.appTransaction == nil)
+        let alone = try await verify(TestPayload.notification(further: unreadable), expecting: sandbox)
+        guard case .failure(.nested("signedRenewalInfo", .notCompact)) = alone else {
+            return #expect(Bool(false), "\(alone)")
+        }
+    }
+
     @Test func refusesToCarryAnotherAppsTransaction() async throws {
         let chain = try await TestChain.shared.value
         let other = try chain.sign(TestPayload.transaction(bundleID: "com.example.other"))

@@ -104,6 +104,20 @@ import Verification
         }
     }
 
+    /// Apple signed the notification around it, so that a newer program may read it.
+    @Test func keepsANotificationWhoseTransactionItCannotRead() async throws {
+        let other = Signed.transaction("42", bundleID: "com.example.other")
+        for (carried, isFinal) in [("of tomorrow", false), ("e30.e30.e30", false), (other, true)] {
+            let told = Signed.notification(data: #","signedTransactionInfo":"\#(carried)""#)
+            try await VerificationStage.with { stage in
+                guard case .failure(let flaw) = stage.services.notice(handedOn: told, for: stage.app) else {
+                    return #expect(Bool(false))
+                }
+                #expect(flaw.isFinal == isFinal, "\(flaw)")
+            }
+        }
+    }
+
     @Test(arguments: [4_000_006, 4_000_014, 4_000_017])
     func tellsARefusedPageTokenApart(code: Int) async throws {
         try await VerificationStage.with(reply: { _ in Self.error(code) }) { stage in

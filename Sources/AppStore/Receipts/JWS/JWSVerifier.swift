@@ -39,8 +39,9 @@ public final class JWSVerifier: Sendable {
         try verify(jws.utf8, expecting: expectation)
     }
 
-    /// Verifies a notification of version 2 (`signedPayload`), and what it carries, each by its own signature. If any
-    /// of these is not accepted, the notification is not accepted either.
+    /// Verifies a notification of version 2 (`signedPayload`), and what it carries, each by its own signature. If its
+    /// transaction is not accepted, the notification is not accepted either. Whatever else is not accepted is left out,
+    /// if there is a transaction.
     public func notification(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> AppStoreNotification {
@@ -67,20 +68,23 @@ public final class JWSVerifier: Sendable {
         var notification = AppStoreNotification(payload)
         notification.transaction = try nested(
             payload.subject.transaction, "signedTransactionInfo", expecting: expectation)
+        let isOfPurchase = notification.transaction != nil
         notification.renewalInfo = try nested(
-            payload.subject.renewalInfo, "signedRenewalInfo", expecting: expectation)
+            payload.subject.renewalInfo, "signedRenewalInfo", mayBeLeftOut: isOfPurchase, expecting: expectation)
         notification.appTransaction = try nested(
-            payload.subject.appTransaction, "signedAppTransactionInfo", expecting: expectation)
+            payload.subject.appTransaction, "signedAppTransactionInfo", mayBeLeftOut: isOfPurchase,
+            expecting: expectation)
         return notification
     }
 
     private func nested<Payload: SignedPayload>(
-        _ jws: String?, _ name: String, expecting expectation: JWSExpectation
+        _ jws: String?, _ name: String, mayBeLeftOut: Bool = false, expecting expectation: JWSExpectation
     ) throws(JWSError) -> Payload? {
         guard let jws else { return nil }
         do throws(JWSError) {
             return try verify(jws.utf8, expecting: expectation)
         } catch {
+            if mayBeLeftOut { return nil }
             throw .nested(name, error)
         }
     }
