@@ -194,7 +194,9 @@ import Testing
         #expect(assessment.reasons.contains(.mayStillArrive) == mayArrive)
         #expect(assessment.likelihood == (mayArrive ? .medium : .high))
         #expect(assessment.action == (mayArrive ? .wait : .deliver))
-        facts.nightsConfirmed = 2
+        facts.wasCaseBefore = true
+        #expect(Assessment(of: facts).action == .deliver)
+        (facts.wasCaseBefore, facts.nightsConfirmed) = (false, 2)
         #expect(Assessment(of: facts).action == .deliver)
         facts.awaitsNotifications = false
         #expect(Assessment(of: facts).likelihood == .high)

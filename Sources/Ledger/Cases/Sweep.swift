@@ -84,7 +84,8 @@ extension LedgerSession {
         let rows = try await connection.query("FETCH 1000 FROM swept")
         var page = try rows.map { try CaseFacts($0, apps: apps, now: now) }
         try await context.add(
-            to: &page, tokens: try rows.map { try $0.decode("app_account_token", as: String?.self) }, from: self)
+            to: &page, tokens: try rows.map { try $0.decode("app_account_token", as: String?.self) }, from: self,
+            at: now)
         let heads = try rows.enumerated().compactMap { try SubscriptionHead($0.element, index: $0.offset) }
         try await addSubscriptions(heads, to: &page, toldUpTo: told, now: now)
         return page

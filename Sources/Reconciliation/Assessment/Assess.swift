@@ -14,7 +14,8 @@ extension Assessment {
             likelihood: likelihood, reasons: reasons,
             owner: Self.mayBeNamed(likelihood, reasons) ? owner : .unknown, candidates: candidates,
             orderIDs: orders.orderIDs,
-            action: Self.action(for: reasons, owner: owner, isFirstNight: facts.nightsConfirmed <= 1))
+            action: Self.action(
+                for: reasons, owner: owner, isFirstNight: facts.nightsConfirmed <= 1 && !facts.wasCaseBefore))
     }
 
     /// A case that is certainly lost because the customer told Apple so names no uncertain owner: whoever reads it

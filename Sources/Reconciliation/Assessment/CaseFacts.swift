@@ -15,6 +15,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var purchasedAt: Date
     /// On how many nights Apple confirmed the purchase while nobody claimed it.
     public var nightsConfirmed: Int
+    /// Whether an earlier night made it a case: of what no receipt holds, Apple is not asked each night.
+    public var wasCaseBefore = false
     /// The user for whom the app's own server admitted it, if it did.
     public var admittedFor: String?
     /// The users for whom it admitted the same purchase under other ids.

@@ -31,6 +31,18 @@ import Testing
         }
     }
 
+    /// What the app's server admitted came in no receipt, so Apple is not asked each night whether it stands.
+    @Test func whoWaitedANightIsNotToldToWaitAgain() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000003011", hoursAgo: 2)
+            try await play.admit(lost)
+            #expect(try await play.night(1).findings.cases.map(\.assessment.action) == [.wait])
+            // The same night once more.
+            #expect(try await play.night(1).findings.cases.map(\.assessment.action) == [.wait])
+            #expect(try await play.night(2).findings.cases.map(\.assessment.action) == [.deliver])
+        }
+    }
+
     /// Neither twice, for a claim that comes while the night goes on, nor never, for one that is open all the night.
     @Test func eachClosedCaseIsToldOfOnce() async throws {
         try await withPlay { play in
