@@ -1,6 +1,6 @@
 -- What the planner is let look at again.
 BEGIN;
-SELECT plan(9);
+SELECT plan(11);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.sighted(first integer, last integer) RETURNS void LANGUAGE sql AS $$
@@ -43,6 +43,35 @@ SELECT is_empty(
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
         AND 'enable_seqscan=off' = ANY (proconfig) AND NOT 'jit=off' = ANY (proconfig)$$,
     'where scans are off, no plan is compiled');
+
+-- Years of deliveries, in books that are closed; and one since.
+INSERT INTO iap.transactions (
+    transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at,
+    is_trial, source, verified_at, booked_as, entry_id, first_seen_at, nights_confirmed, user_id, delivered_by,
+    delivered_at)
+SELECT
+    'years-' || number, 'com.example.a', 'Production', 'black', 'years-' || number, 'gems', 1,
+    '2026-03-01Z'::timestamptz + number * interval '1 second', false, 'app_server', '2026-03-01Z', 'unknown',
+    nextval('iap.trail'), '2026-03-01Z', 0, 'ann', 'import', '2026-03-01Z'
+FROM generate_series(1, 20000) AS number;
+ANALYZE iap.transactions;
+UPDATE audit.frontier SET upto = (SELECT last_value FROM iap.trail);
+SELECT test.admit('since'), test.claim('since');
+CREATE FUNCTION test.read_by(query text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := test.rows_read('iap.transactions');
+BEGIN
+    PERFORM test.run_as('iap_job', query);
+    RETURN test.rows_read('iap.transactions') - before;
+END
+$$;
+SELECT cmp_ok(
+    test.read_by('SELECT iap.connect()'), '<', 1000::bigint,
+    'who is connected by what was delivered since is told by that alone');
+SELECT cmp_ok(
+    test.read_by('SELECT iap.count_refunds_once(7, now())'), '<', 1000::bigint,
+    'and so is what was refunded under several ids');
 
 SELECT * FROM finish();
 ROLLBACK;
