@@ -50,11 +50,14 @@ extension LedgerSession {
             OR coalesce(white.original_purchased_at >= expected.judged_from, true))
         """
 
-    /// Whether an earlier period of the subscription in hand is without access too: that one stands for them all.
+    /// Whether an earlier period of the subscription in hand is without access too: that one stands for them all. In words
+    /// that the index of white does not answer to: with its bounds of time that looks like less than the subscription,
+    /// and all that is white of the app before would be read for each period.
     static let hasEarlierPeriod: SQL = """
         EXISTS (
-            SELECT FROM white AS earlier
-            WHERE iap.is_of_original(
+            SELECT FROM transactions AS earlier
+            WHERE starts_with(earlier.place, 'white')
+                AND iap.is_of_original(
                     earlier.transaction_id, earlier.original_transaction_id, white.original_transaction_id)
                 AND earlier.bundle_id = white.bundle_id AND earlier.environment = white.environment
                 AND earlier.purchased_at >= expected.judged_from

@@ -37,7 +37,8 @@ extension LedgerSession {
                 WHERE iap.is_of_original(
                         white.transaction_id, white.original_transaction_id, head.original_transaction_id)
                     AND white.bundle_id = head.bundle_id AND white.environment = head.environment
-                    AND white.place = 'white' AND white.purchased_at >= head.judged_from
+                    -- As in `hasEarlierPeriod`.
+                    AND starts_with(white.place, 'white') AND white.purchased_at >= head.judged_from
                     AND white.purchased_at <= \(told) - head.grace * interval '1 second'
                 OFFSET 0
             ) AS period
