@@ -1,9 +1,10 @@
 import Foundation
-import Ledger
 import PostgreSQL
 import Reconciliation
 import TestSupport
 import Testing
+
+@testable import Ledger
 
 /// What a night knows of purchases that have something in common.
 @Suite struct PatternFactsTests {
@@ -125,5 +126,30 @@ import Testing
         // Older than a month.
         let old = try await facts([(new, lost((1...12).map { 24 * 31 + Double($0) }) + delivered([21]))])
         #expect(old.isEmpty)
+    }
+
+    /// Of what one step gives the next the planner expects a row or two: that must not have it compare each purchase with
+    /// each receipt, of which there may be a hundred thousand.
+    @Test func eachPurchaseIsNotComparedWithEachReceipt() async throws {
+        try await withLedger { ledger in
+            let connection = try await ledger.database.connect()
+            defer { connection.close() }
+            try await connection.execute("SET search_path = iap, public")
+            let row = try #require(
+                try await connection.query(
+                    """
+                    SELECT
+                        \(LedgerBench.bundleID)::text AS bundle_id, 20::bigint AS cases,
+                        \(now)::timestamptz AS oldest, \(now)::timestamptz AS newest,
+                        \(now)::timestamptz AS nth_newest
+                    """
+                ).first)
+            let comparison = PatternComparison(
+                crowds: [try Crowd(row)], silences: [:], from: now - 86_400, transactions: "iap.transactions")
+            let plan = try await connection.query("EXPLAIN \(comparison.query)").map {
+                try $0.decode("QUERY PLAN", as: String.self)
+            }
+            #expect(plan.filter { $0.contains("Full Join") }.count == 2)
+        }
     }
 }

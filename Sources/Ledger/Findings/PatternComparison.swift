@@ -22,8 +22,12 @@ struct PatternComparison {
             \(Self.seen)
         ), devices AS MATERIALIZED (
             \(Self.devices)
+        ), held AS MATERIALIZED (
+            \(Self.held)
         ), told AS (
             \(Self.told)
+        ), described AS MATERIALIZED (
+            \(Self.described)
         ), counted AS (
             \(Self.counted)
         ), summed AS (
@@ -82,24 +86,47 @@ struct PatternComparison {
         WHERE receipts.device IS NOT NULL
         """
 
+    /// The devices of which each purchase's receipts tell. Each device is of a receipt that was seen, so that an inner
+    /// join would say the same; but of what other steps give the planner often expects one row, and then compares each
+    /// with each, for minutes. A full join is never done so, and a step of its own keeps it one.
+    private static let held: SQL = """
+        SELECT transaction_id, bundle_id, environment, uploaded_at, receipt_id, device
+        FROM seen
+        FULL JOIN devices USING (bucket, receipt_id)
+        """
+
     /// What the client said last of its device.
     private static let told: SQL = """
         SELECT DISTINCT ON (transaction_id, bundle_id, environment)
             transaction_id, bundle_id, environment, device
-        FROM seen
-        JOIN devices USING (bucket, receipt_id)
+        FROM held
+        WHERE device IS NOT NULL
         ORDER BY transaction_id, bundle_id, environment, uploaded_at DESC, receipt_id DESC
+        """
+
+    /// Each purchase with its device, by a full join for the same reason: whatever is told is told of one of them.
+    private static let described: SQL = """
+        SELECT *
+        FROM (
+            SELECT
+                transaction_id, bundle_id, environment, product_id, purchased_at, is_silence, customer, true AS is_lost
+            FROM lost
+            UNION ALL
+            SELECT transaction_id, bundle_id, environment, product_id, purchased_at, is_silence, NULL, false
+            FROM delivered
+        ) AS purchases
+        FULL JOIN told USING (transaction_id, bundle_id, environment)
         """
 
     private static let counted: SQL = """
         SELECT
             bundle_id, dimension, value, count(*) AS cases, count(DISTINCT customer) AS customers, 0 AS delivered
-        FROM (SELECT * FROM lost LEFT JOIN told USING (transaction_id, bundle_id, environment)) AS lost
+        FROM (SELECT * FROM described WHERE is_lost) AS lost
         \(Self.dimensions(of: "lost"))
         GROUP BY bundle_id, dimension, value
         UNION ALL
         SELECT bundle_id, dimension, value, 0, 0, count(*)
-        FROM (SELECT * FROM delivered LEFT JOIN told USING (transaction_id, bundle_id, environment)) AS delivered
+        FROM (SELECT * FROM described WHERE NOT is_lost) AS delivered
         \(Self.dimensions(of: "delivered"))
         GROUP BY bundle_id, dimension, value
         """
