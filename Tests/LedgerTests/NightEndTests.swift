@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    /// As after a move by logical replication, which copies rows and no sequence.
+    @Test func aSequenceThatDidNotComeAlongIsMissed() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            try await session.checkTrailNumbers()
+            let _: String = try await ledger.value(
+                "iap.admit('com.example.a', 'Production', '1', '1', 'gems', 1, '2026-01-01', 'ann')")
+            _ = try await session.closeBooks(of: try await ledger.begin(at: Date(), session))
+            try await session.checkTrailNumbers()
+            try await ledger.execute("ALTER SEQUENCE iap.trail RESTART")
+            await #expect {
+                try await session.checkTrailNumbers()
+            } throws: { error in
+                guard case .schema(let text) = error as? LedgerError else { return false }
+                return text.contains("iap.trail stands at 0")
+            }
+        }
+    }
+
     @Test func casesAreStoredOnceAndLeaveWithTheirTransaction() async throws {
         try await withCases(3) { ledger, session, run, cases in
             #expect(cases.count == 3)

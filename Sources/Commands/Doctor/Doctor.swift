@@ -74,6 +74,11 @@ public struct Doctor: Sendable {
             let first = [connected, Finding("schema", .fine, "current")] + Self.findings(found)
             // What follows reads tables.
             guard found.missingRights.isEmpty else { return first }
+            do {
+                try await session.checkTrailNumbers()
+            } catch .schema(let text) {
+                return first + [Finding("trail", .wrong, text)]
+            }
             let cluster = try await cluster(session)
             guard cluster.allSatisfy({ $0.verdict != .wrong }) else { return first + cluster }
             return first + cluster + state(at: try await session.time()) + (try await toMend(session))
