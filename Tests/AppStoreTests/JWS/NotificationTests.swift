@@ -17,6 +17,44 @@ import Testing
         return Result { () throws(JWSError) in try verifier.notification(jws, expecting: expectation) }
     }
 
+    private func read(_ json: String) throws -> NotificationPayload? {
+        NotificationPayload(try #require(JSONObject(Array(json.utf8))))
+    }
+
+    @Test func readsEveryField() throws {
+        let payload = try read(
+            """
+            {"notificationType":"CONSUMPTION_REQUEST","subtype":"NEW","notificationUUID":"u-1","version":"2.0",\
+            "signedDate":1700000000500,"data":{"environment":"Production","bundleId":"com.example.game",\
+            "appAppleId":1234,"bundleVersion":"7","status":4,"consumptionRequestReason":"FULFILLMENT_ISSUE",\
+            "signedTransactionInfo":"t","signedRenewalInfo":"r","signedAppTransactionInfo":"a"}}
+            """)
+        var expected = AppStoreNotification()
+        (expected.type, expected.subtype, expected.uuid) = ("CONSUMPTION_REQUEST", "NEW", "u-1")
+        (expected.version, expected.signedDate) = ("2.0", Date(timeIntervalSince1970: 1_700_000_000.5))
+        (expected.environment, expected.bundleID, expected.appAppleID) = ("Production", "com.example.game", 1234)
+        (expected.bundleVersion, expected.subscriptionStatus) = ("7", 4)
+        (expected.consumptionRequestReason, expected.signedTransaction) = ("FULFILLMENT_ISSUE", "t")
+        #expect(payload.map { AppStoreNotification($0) } == expected)
+        #expect(payload?.subject.renewalInfo == "r" && payload?.subject.appTransaction == "a")
+    }
+
+    /// A token for an external purchase names its environment by its id alone.
+    @Test(arguments: [
+        (#""externalPurchaseId":"SANDBOX_1""#, "Sandbox"), (#""externalPurchaseId":"1_SANDBOX""#, "Production"),
+        (#""externalPurchaseId":"SANDBOX_1","environment":"Production""#, "Production"), ("", nil),
+    ])
+    func tellsTheEnvironmentOfATokenByItsID(fields: String, environment: String?) throws {
+        let payload = try read(#"{"notificationType":"T","externalPurchaseToken":{\#(fields)}}"#)
+        #expect(payload?.environment == environment)
+    }
+
+    @Test(arguments: ["data", "summary", "externalPurchaseToken", "appData"])
+    func isNoneWhoseSubjectIsNoObject(kind: String) throws {
+        #expect(try read(#"{"notificationType":"T","\#(kind)":"x"}"#) == nil)
+        #expect(try read(#"{"notificationType":"T","\#(kind)":null}"#) != nil)
+    }
+
     @Test func verifiesWhatItCarries() async throws {
         let chain = try await TestChain.shared.value
         let carried = """

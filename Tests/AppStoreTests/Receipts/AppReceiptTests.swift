@@ -76,8 +76,8 @@ import Testing
 
     @Test(arguments: [
         "", "2020-07-22", "2020-07-22T18:33:15", "2020-07-22T18:33:15+01", "2020-07-22T18:33:15+2500",
-        "2020-07-22T18:33:15+010", "2020-02-30T18:33:15Z", "2020-07-22T18:33:15 Etc", "2020-07-22T18:33:15++100",
-        "1970-01-01T00:00:00Z", "1970-01-01T00:00:00+0100", "9999-12-31T23:30:00-0100",
+        "2020-07-22T18:33:15+0160", "2020-07-22T18:33:15+010", "2020-02-30T18:33:15Z", "2020-07-22T18:33:15 Etc",
+        "2020-07-22T18:33:15++100", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00+0100", "9999-12-31T23:30:00-0100",
     ])
     func refusesWhatIsNoDate(text: String) {
         #expect(AppleDate.withOffset(text) == nil)
@@ -169,15 +169,60 @@ import Testing
             purchase.add(1712, date: cancelled)
             return purchase
         }
-        var writer = ReceiptPayloadWriter()
-        for entry in [purchase("1"), purchase("2"), purchase("1", cancelled: "2026-01-03T00:00:00Z"), purchase("2")] {
-            writer.add(17, entry)
+        let cancelled = purchase("1", cancelled: "2026-01-03T00:00:00Z")
+        let entries = [purchase("1"), purchase("2"), cancelled, purchase("2")]
+        for entries in [entries, entries.reversed()] {
+            var writer = ReceiptPayloadWriter()
+            for entry in entries { writer.add(17, entry) }
+            let receipt = try AppReceipt(payload: writer.octets)
+            #expect(receipt.purchases.count == 4)
+            let transactions = receipt.answer.transactions.sorted { $0.transactionID < $1.transactionID }
+            #expect(transactions.map(\.transactionID) == ["1", "2"] && transactions.map(\.quantity) == [1, 1])
+            #expect(transactions.map { $0.cancellationDate != nil } == [true, false])
         }
+    }
+
+    /// What is sandbox's must not pass for paid, whoever bought it.
+    @Test(arguments: [
+        ("Production", "Production"), ("ProductionVPP", "Production"), ("ProductionSandbox", "Sandbox"),
+        ("ProductionVPPSandbox", "Sandbox"), ("Xcode", "Xcode"), ("Moon", "Moon"),
+    ])
+    func namesTheEnvironmentAsVerifyReceiptDoes(type: String, environment: String) throws {
+        var writer = ReceiptPayloadWriter()
+        writer.add(0, type)
         let receipt = try AppReceipt(payload: writer.octets)
-        #expect(receipt.purchases.count == 4)
-        let transactions = receipt.answer.transactions
-        #expect(transactions.map(\.transactionID) == ["1", "2"])
-        #expect(transactions.map { $0.cancellationDate != nil } == [true, false])
+        #expect(receipt.environment == environment && receipt.answer.environment == environment)
+    }
+
+    @Test(
+        arguments: [
+            (0, "Non-Consumable"), (1, "Consumable"), (2, "Non-Renewing Subscription"),
+            (3, "Auto-Renewable Subscription"), (4, "4"), (nil, nil),
+        ] as [(Int?, String?)])
+    func namesTheKindOfProductAsSignedTransactionsDo(number: Int?, name: String?) throws {
+        var purchase = ReceiptPayloadWriter()
+        purchase.add(1702, "coins")
+        purchase.add(1703, "1")
+        purchase.add(1704, date: "2026-01-02T03:04:05Z")
+        // What is no subscription has no period.
+        purchase.add(1711, 0)
+        if let number { purchase.add(1707, number) }
+        var writer = ReceiptPayloadWriter()
+        writer.add(17, purchase)
+        let transaction = try #require(try AppReceipt(payload: writer.octets).answer.transactions.first)
+        #expect(transaction.productType == name && transaction.webOrderLineItemID == nil)
+        #expect(!transaction.isTrialPeriod && !transaction.isInIntroOfferPeriod)
+    }
+
+    /// Some tools do so.
+    @Test func readsAPayloadThatIsWrappedInAnOctetString() throws {
+        var writer = ReceiptPayloadWriter()
+        writer.add(2, "com.example.app")
+        let wrapped = ReceiptPayloadWriter.element(0x04, writer.octets)
+        #expect(try AppReceipt(payload: wrapped) == AppReceipt(payload: writer.octets))
+        #expect(throws: ReceiptError.payloadMalformed(position: wrapped.count)) {
+            try AppReceipt(payload: wrapped + [0x05, 0x00])
+        }
     }
 
     /// The byte that is named is that of the element which breaks the format.

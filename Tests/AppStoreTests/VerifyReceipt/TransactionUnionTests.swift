@@ -64,6 +64,39 @@ import Testing
         #expect(answer.unusableRows.isEmpty)
     }
 
+    /// A row with every field.
+    private func described(_ word: String, _ flag: Bool, quantity: Int, at milliseconds: Int64) -> String {
+        """
+        {"transaction_id": "1", "original_transaction_id": "\(word)", "product_id": "\(word)", "quantity": "\(quantity)",
+         "purchase_date_ms": "\(milliseconds)", "original_purchase_date_ms": "\(milliseconds + 1)",
+         "expires_date_ms": "\(milliseconds + 2)", "cancellation_date_ms": "\(milliseconds + 3)",
+         "cancellation_reason": "\(word)", "in_app_ownership_type": "\(word)", "is_trial_period": "\(flag)",
+         "is_in_intro_offer_period": "\(flag)", "is_upgraded": "\(flag)", "web_order_line_item_id": "\(word)",
+         "app_account_token": "\(word)", "promotional_offer_id": "\(word)", "offer_code_ref_name": "\(word)",
+         "subscription_group_identifier": "\(word)"}
+        """
+    }
+
+    /// Without its expiry, say, a subscription would pass for something else.
+    @Test func fillsEveryFieldThatOneListLeavesOut() throws {
+        let (whole, bare) = (described("a", true, quantity: 3, at: 1_700_000_000_000), #"{"transaction_id": "1"}"#)
+        let expected = try answer(inApp: "[\(whole)]").transactions
+        for (inApp, latest) in [(whole, bare), (bare, whole)] {
+            let answer = try answer(inApp: "[\(inApp)]", latest: "[\(latest)]")
+            #expect(answer.transactions == expected && answer.unusableRows.isEmpty)
+        }
+    }
+
+    @Test func whatWasReadFirstStays() throws {
+        let one = described("a", true, quantity: 3, at: 1_700_000_000_000)
+        let other = described("b", false, quantity: 5, at: 1_710_000_000_000)
+        for (first, second) in [(one, other), (other, one)] {
+            var expected = try #require(try answer(inApp: "[\(first)]").transactions.first)
+            expected.isUpgraded = true
+            #expect(try answer(inApp: "[\(first)]", latest: "[\(second)]").transactions == [expected])
+        }
+    }
+
     @Test func readsWhatCannotBeReadInOneListFromTheOther() throws {
         let unreadable = row("1", #""cancellation_date_ms": "soon""#)
         let refunded = row("1", #""cancellation_date_ms": "1700100000000""#)
