@@ -45,6 +45,14 @@ import Testing
         #expect(expected[.autoRenewable]?.mode == nil)
     }
 
+    /// It may have been claimed under its type before or after its type was known.
+    @Test(arguments: [0.0, 20])
+    func theEarlierOfAClaimOfTheTypeAndOfAnUnknownOneCounts(later: TimeInterval) {
+        let expected = self.expected(claims: [.consumable: first + later, .none: first + 10])
+        #expect(expected[.consumable]?.from == first + min(later, 10))
+        #expect(expected[.none]?.from == first + min(later, 10) && expected[.nonRenewing]?.from == first + 10)
+    }
+
     @Test func aClaimedSubscriptionIsNoClaimOfAnythingElse() {
         let expected = self.expected(claims: [.autoRenewable: first])
         #expect(expected[.autoRenewable]?.mode == .claim)

@@ -30,6 +30,11 @@ import Testing
         let isAwaited = empty == .tryAgain(.noTransactions, "its list of purchases is empty")
         #expect(isAwaited == (problem != .noTransactions))
         #expect((malformed == .tryAgain(.malformed, "21002")) == (problem != .malformed))
+        #expect(ReceiptTrouble?.some(.init(problem, nights: 1)).nights(meetingNow: problem) == 2)
+        #expect(
+            ReceiptTrouble?.some(.init(problem, nights: 9)).nights(meetingNow: .malformed)
+                == (problem == .malformed ? 10 : 1))
+        #expect(ReceiptTrouble?.none.nights(meetingNow: problem) == 1)
     }
 
     @Test func givesAnEmptyReceiptAWeek() {

@@ -43,6 +43,12 @@ import Testing
         #expect(silent(counts(20, delivered: 0), before: counts(60, delivered: 40)).isEmpty)
     }
 
+    @Test(arguments: [(10, 5, true), (9, 5, false), (10, 4, false)])
+    func tenCasesOfFiveCustomersAreMany(cases: Int, customers: Int, isPattern: Bool) {
+        let found = silent(counts(cases, of: customers, delivered: 0), before: counts(3, delivered: 900))
+        #expect(found.isEmpty == !isPattern)
+    }
+
     private func product(_ part: PurchaseCounts, others: PurchaseCounts) -> [Pattern] {
         found {
             $0.all = counts(part.cases + others.cases, delivered: part.delivered + others.delivered)
@@ -73,6 +79,34 @@ import Testing
         // Four times as much as others lose.
         #expect(device(counts(40, delivered: 960), others: counts(40, delivered: 3960)).isEmpty)
         #expect(device(counts(40, of: 2, delivered: 60), others: counts(20, delivered: 4000)).isEmpty)
+        // Five times as much is far more, where one more of the others counts as lost and one as delivered.
+        #expect(!device(counts(50, delivered: 50), others: counts(9, delivered: 89)).isEmpty)
+        #expect(device(counts(49, delivered: 51), others: counts(9, delivered: 89)).isEmpty)
+    }
+
+    @Test func thePatternWithTheMostCasesComesFirst() {
+        func lost(_ cases: Int) -> PatternFacts.Share {
+            PatternFacts.Share(counts(cases, delivered: 0), others: counts(4, delivered: 400))
+        }
+        let patterns = found {
+            $0.products = [gems: lost(20), ProductID("vip")!: lost(30), ProductID("gold")!: lost(40)]
+            $0.traits = [.model: ["x1": lost(25)]]
+        }
+        #expect(patterns.map(\.counts.cases) == [40, 30, 25, 20])
+    }
+
+    @Test func aReportTakesTheFiguresOfEachProgramAndDevice() {
+        var facts = PatternFacts(bundleID: bundleID, from: from)
+        let figures = counts(40, delivered: 60)
+        facts.traits = [.appVersion: ["2.3": PatternFacts.Share(figures, others: counts(20, delivered: 4000))]]
+        var report = RunReport(
+            runID: 1, startedAt: from, finishedAt: from, now: from, timeZone: .gmt, outcome: .complete,
+            receipts: ReceiptCounts(), totals: ControlTotals())
+        report.take([facts])
+        #expect(report.patterns.map(\.cause) == [.device(.appVersion, "2.3")])
+        #expect(
+            report.clients
+                == [ClientFigures(bundleID: bundleID, trait: .appVersion, value: "2.3", counts: figures)])
     }
 
     private func hours(_ counted: [PurchaseCounts]) -> [Pattern] {
@@ -101,6 +135,9 @@ import Testing
         #expect(hours([fine, fine, counts(35, delivered: 5)]).isEmpty)
         #expect(hours([counts(35, delivered: 5), fine, fine]).isEmpty)
         #expect(hours([fine, counts(9, delivered: 0), fine]).isEmpty)
+        // Nor is one that loses about as much as the others.
+        let usual = counts(10, delivered: 40)
+        #expect(hours([usual, usual, counts(12, delivered: 11), usual]).isEmpty)
     }
 
     @Test func nothingStandsOutOfAQuietNight() {
@@ -157,6 +194,8 @@ import Testing
             DeviceTrait.values(in: #"{"model":"iPhone15,2","os":17,"app_version":"2.3","name":"x"}"#)
                 == [.model: "iPhone15,2", .appVersion: "2.3"])
         #expect(DeviceTrait.values(in: #"["model"]"#) == [:])
+        let longest = String(repeating: "x", count: 100)
+        #expect(DeviceTrait.values(in: #"{"model":"\#(longest)"}"#) == [.model: longest])
         #expect(DeviceTrait.values(in: #"{"model":"\#(String(repeating: "x", count: 101))"}"#) == [:])
     }
 }
