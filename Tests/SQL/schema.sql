@@ -1804,25 +1804,31 @@ COMMENT ON FUNCTION iap.confirm(purchases iap.verified[]) IS 'Counts the night f
 
 CREATE FUNCTION iap.connect() RETURNS void
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
+DECLARE
+    closed audit.frontier := (SELECT frontier FROM audit.frontier);
 BEGIN
     INSERT INTO connections (bundle_id, environment, product_type, connected_at)
     SELECT
-        t.bundle_id, t.environment, coalesce(iap.type_by(t.product_type, t.source, products.type), 'unknown'),
-        min(delivery.at)
+        delivery.bundle_id, delivery.environment,
+        coalesce(iap.type_by(delivery.product_type, delivery.source, products.type), 'unknown'), min(delivery.at)
     FROM (
-        SELECT transaction_id, bundle_id, environment, moved_at AS at
+        SELECT t.bundle_id, t.environment, t.product_id, t.product_type, t.source, moves.moved_at AS at
         FROM moves
-        CROSS JOIN audit.frontier
-        WHERE kind IN ('claimed', 'imported') AND iap.is_beyond(move_id, upto, gaps)
+        CROSS JOIN LATERAL (
+            SELECT * FROM transactions AS found
+            WHERE found.transaction_id = moves.transaction_id AND found.bundle_id = moves.bundle_id
+                AND found.environment = moves.environment
+            OFFSET 0
+        ) AS t
+        WHERE moves.kind IN ('claimed', 'imported') AND iap.is_beyond(moves.move_id, closed.upto, closed.gaps)
         UNION ALL
-        SELECT transaction_id, bundle_id, environment, first_seen_at
+        SELECT bundle_id, environment, product_id, product_type, source, first_seen_at
         FROM transactions
-        CROSS JOIN audit.frontier
-        WHERE delivered_by = 'import' AND iap.is_beyond(entry_id, upto, gaps)
+        WHERE delivered_by = 'import' AND iap.is_beyond(entry_id, closed.upto, closed.gaps)
     ) AS delivery
-    JOIN transactions AS t USING (transaction_id, bundle_id, environment)
-    LEFT JOIN products ON products.bundle_id = t.bundle_id AND products.product_id = t.product_id
+    LEFT JOIN products ON products.bundle_id = delivery.bundle_id AND products.product_id = delivery.product_id
     GROUP BY 1, 2, 3
     ORDER BY 1, 2, 3
     ON CONFLICT (bundle_id, environment, product_type) DO NOTHING;
@@ -1915,27 +1921,27 @@ CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, 
     SET jit TO 'off'
     AS $$
 DECLARE
-    known record;
+    known  record;
+    closed record;
 BEGIN
+    -- Of numbers that it does not see, the planner takes a third of all that ever moved to lie beyond.
+    SELECT * INTO closed FROM audit.frontier;
     FOR known IN
         WITH recent AS MATERIALIZED (
             SELECT transaction_id, bundle_id, environment
             FROM moves
-            CROSS JOIN audit.frontier
-            WHERE corrected IS NULL AND iap.is_beyond(move_id, upto, gaps)
+            WHERE corrected IS NULL AND iap.is_beyond(move_id, closed.upto, closed.gaps)
                 AND kind IN ('imported', 'entitled', 'refunded')
             UNION
             SELECT transaction_id, bundle_id, environment
             FROM transactions
-            CROSS JOIN audit.frontier
-            WHERE corrected IS NULL AND iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
+            WHERE corrected IS NULL AND iap.is_beyond(entry_id, closed.upto, closed.gaps) AND delivered_by = 'import'
             UNION
             -- Another session may hold one of both, and no night have come for long.
             SELECT transaction_id, bundle_id, environment
             FROM transactions
             WHERE corrected IS NULL AND place = 'excluded' AND reason = 'refunded'
-                AND excluded_at
-                    > least(count_refunds_once.at, (SELECT closed_at FROM audit.frontier)) - interval '7 days'
+                AND excluded_at > least(count_refunds_once.at, closed.closed_at) - interval '7 days'
             UNION
             -- However long ago, what was not known to be bought once, and is listed so by now: see iap.type_by.
             SELECT refunded.transaction_id, products.bundle_id, refunded.environment
@@ -2003,7 +2009,14 @@ BEGIN
                 t.transaction_id, t.bundle_id, t.environment, stands.transaction_id AS known_as,
                 CASE stands.place WHEN 'black' THEN 'delivered_as' ELSE 'refunded_as' END AS how
             FROM refunded
-            JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+            -- By its key: a join would read all that there is, where next to nothing is refunded.
+            CROSS JOIN LATERAL (
+                SELECT *
+                FROM transactions AS of_it
+                WHERE of_it.transaction_id = refunded.transaction_id AND of_it.bundle_id = refunded.bundle_id
+                    AND of_it.environment = refunded.environment
+                OFFSET 0
+            ) AS t
             CROSS JOIN LATERAL (
                 SELECT *
                 FROM transactions AS same
