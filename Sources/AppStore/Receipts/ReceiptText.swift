@@ -105,7 +105,7 @@ private enum Layer {
 
     /// More values than any object holds that somebody uploads: JSONDecoder takes fifty bytes for each, so those of one
     /// upload could take hundreds of megabytes.
-    private static let valueLimit = 1 << 20
+    private static let valueLimit = 1 << 18
 
     /// Whether an object holds so few values that it may be decoded: each has a comma or such before it.
     private static func mayBeRead(_ object: [UInt8]) -> Bool {

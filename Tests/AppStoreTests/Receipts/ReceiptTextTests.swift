@@ -78,6 +78,14 @@ import Testing
         #expect(try form(asked) == .appReceipt(Self.container))
     }
 
+    /// To decode it would take many times the memory of the receipt.
+    @Test("An object of too many values is not read", arguments: [(1 << 17, true), (1 << 18, false)])
+    func readsAnObject(values: Int, isRead: Bool) throws {
+        let list = String(repeating: "1,", count: values) + "1"
+        let read = try? form(#"{"receipt-data":"\#(Self.base64)","x":[\#(list)]}"#)
+        #expect(read == (isRead ? ReceiptText.appReceipt(Self.container) : nil))
+    }
+
     @Test func acceptsALineBreakAnywhereAndNoBlank() throws {
         let characters = Array(Self.base64.utf8)
         for position in 1..<characters.count {
