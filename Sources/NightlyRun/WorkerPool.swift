@@ -89,7 +89,9 @@ struct WorkerPool {
         while true {
             var recorded = 0
             do {
-                try await session.findAgain(context.runID)
+                try await retryingConflicts(for: context.settings.conflictPatience) { () async throws(LedgerError) in
+                    try await session.findAgain(context.runID)
+                }
                 try await Worker(night: night, session: session).work(recorded: &recorded)
                 return .done(wasLost: wasLost)
             } catch {
