@@ -340,5 +340,26 @@ SELECT test.admit('190');
 SELECT is(test.status('190'), 'white | paid, being delivered',
     'and a customer of the same id does not hear that it is there');
 
+-- Who has bought much was delivered much for no order: of an order of theirs that is matched with none, none of it tells.
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(
+    t, jsonb_build_object(
+        'transaction_id', 'much-' || number, 'original_transaction_id', 'much-' || number,
+        'entry_id', nextval('iap.trail'), 'user_id', 'moe'))).*
+FROM iap.transactions AS t CROSS JOIN generate_series(1, 2000) AS number
+WHERE t.transaction_id = '136';
+ANALYZE iap.transactions;
+SELECT test.ordered('order-of-much', 'moe');
+CREATE FUNCTION test.read_for_an_order() RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := test.rows_read('iap.transactions');
+BEGIN
+    PERFORM test.status(NULL, 'order-of-much');
+    RETURN test.rows_read('iap.transactions') - before;
+END
+$$;
+SELECT cmp_ok(test.read_for_an_order(), '<', 100::bigint, 'so that none of it is read');
+
 SELECT * FROM finish();
 ROLLBACK;

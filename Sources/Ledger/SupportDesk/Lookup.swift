@@ -89,19 +89,19 @@ extension LedgerSession {
             SELECT delivered.transaction_id, delivered.bundle_id
             FROM orders
             CROSS JOIN LATERAL (
-                SELECT had.transaction_id, had.bundle_id, had.environment
-                FROM transactions AS had
-                WHERE had.user_id = orders.user_id AND had.bundle_id = orders.bundle_id AND had.place = 'black'
-                    AND had.order_id IS NULL
-                OFFSET 0
-            ) AS delivered
-            CROSS JOIN LATERAL (
-                SELECT
+                SELECT cases.transaction_id, cases.bundle_id, cases.environment
                 FROM cases
-                WHERE cases.transaction_id = delivered.transaction_id AND cases.bundle_id = delivered.bundle_id
-                    AND cases.environment = delivered.environment AND cases.order_ids[1] = \(orderID)
+                WHERE cases.order_ids[1] = \(orderID) AND cases.bundle_id = orders.bundle_id
                 OFFSET 0
             ) AS matched
+            CROSS JOIN LATERAL (
+                SELECT had.transaction_id, had.bundle_id
+                FROM transactions AS had
+                WHERE had.transaction_id = matched.transaction_id AND had.bundle_id = matched.bundle_id
+                    AND had.environment = matched.environment AND had.user_id = orders.user_id
+                    AND had.place = 'black' AND had.order_id IS NULL
+                OFFSET 0
+            ) AS delivered
             WHERE orders.order_id = \(orderID)
             LIMIT \(Lookup.rowLimit)
             """

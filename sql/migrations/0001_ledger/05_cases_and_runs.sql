@@ -85,6 +85,8 @@ CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastup
 CREATE INDEX cases_by_candidate ON iap.cases USING gin (candidates jsonb_path_ops) WITH (fastupdate = off)
     WHERE state = 'open' AND owner_user_ids = '{}' AND candidates <> '[]';
 CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate = off) WHERE state = 'open';
+-- And, of closed ones too, which was matched best with an order: see iap.transactions_of_order.
+CREATE INDEX cases_by_best_order ON iap.cases ((order_ids[1])) WHERE order_ids[1] IS NOT NULL;
 CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate = off)
     WHERE periods <> '{}';
 

@@ -25,22 +25,24 @@ LANGUAGE sql STABLE AS $$
     FROM (
         SELECT * FROM named
         UNION ALL
-        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered.
+        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered. By the
+        -- case, for who buys much was delivered much for no order.
         SELECT d.transaction_id, d.environment
         FROM iap.orders AS o
         CROSS JOIN LATERAL (
-            SELECT had.transaction_id, had.environment
-            FROM iap.transactions AS had
-            WHERE had.user_id = o.user_id AND had.bundle_id = $1 AND had.place = 'black' AND had.order_id IS NULL
-            OFFSET 0
-        ) AS d
-        CROSS JOIN LATERAL (
-            SELECT
+            SELECT c.transaction_id, c.environment
             FROM iap.cases AS c
-            WHERE c.transaction_id = d.transaction_id AND c.bundle_id = $1 AND c.environment = d.environment
-                AND c.order_ids[1] = $2
+            WHERE c.order_ids[1] = $2 AND c.bundle_id = $1
             OFFSET 0
         ) AS matched
+        CROSS JOIN LATERAL (
+            SELECT had.transaction_id, had.environment
+            FROM iap.transactions AS had
+            WHERE had.transaction_id = matched.transaction_id AND had.bundle_id = $1
+                AND had.environment = matched.environment AND had.user_id = o.user_id AND had.place = 'black'
+                AND had.order_id IS NULL
+            OFFSET 0
+        ) AS d
         WHERE o.order_id = $2 AND o.bundle_id = $1 AND NOT EXISTS (SELECT FROM named)
     ) AS candidate
     CROSS JOIN LATERAL (
