@@ -59,8 +59,9 @@ import Testing
             #expect(page.components(separatedBy: "data-alert").count == 2)
             let shown = page.replacing(/<[^>]*>/, with: "").replacing("&#39;", with: "'")
             #expect(
-                shown.contains("redeliveries that the app's server took and did not claim: 4 (told from 3 on)"))
-            #expect(shown.contains("4 笔补发被应用服务器取走却未领取（自 3 笔起提醒）"))
+                shown.contains(
+                    "redeliveries that the app's server left for a day, or took and did not claim: 4 (told from 3 on)"))
+            #expect(shown.contains("4 笔补发一天未被应用服务器取走，或取走却未领取（自 3 笔起提醒）"))
             #expect(shown.contains("delivered without the customer") && shown.contains("其中屡次失败：4"))
             let json = try String(contentsOfFile: "\(writer.location)/report.json", encoding: .utf8)
             #expect(json.contains(#""alert":"redeliveries_failing""#), "\(json.prefix(2000))")

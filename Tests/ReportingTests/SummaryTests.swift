@@ -49,6 +49,10 @@ import Testing
         #expect(text().contains("\(key.id) of anna: taken 5 times and not claimed, given up\n"))
         #expect(text().contains("\(key.id) of anna: taken 1 time and not claimed\n"))
         #expect(text().contains("… and 1 more; see report.json\n"))
+        run.redeliveries.failures = [
+            FailingRedelivery(key: key, userID: "anna", tries: 0, isGivenUp: false, takenAt: nil)
+        ]
+        #expect(text().contains("\(key.id) of anna: not taken for a day\n"))
     }
 
     @Test func figuresThatHaveReachedTheirThresholdStandFirst() throws {

@@ -58,7 +58,10 @@ extension LedgerSession {
         }
     }
 
-    static let isFailing: SQL = "ended_at IS NULL AND tries > 0 AND due_at <= now()"
+    static let isFailing: SQL = "ended_at IS NULL AND (tries > 0 AND due_at <= now() OR \(isLeft))"
+
+    /// What no server took for a day no server may ever take: it is not waited for any longer.
+    static let isLeft: SQL = "tries = 0 AND due_at <= now() - interval '1 day'"
 }
 
 extension FailingRedelivery {
@@ -68,6 +71,6 @@ extension FailingRedelivery {
         self.init(
             key: try TransactionKey(row), userID: try row.decode("user_id"),
             tries: Int(try row.decode("tries", as: Int32.self)), isGivenUp: try row.decode("is_given_up"),
-            takenAt: try row.decode("taken_at"))
+            takenAt: try row.decode("taken_at", as: Date?.self))
     }
 }

@@ -66,14 +66,15 @@ extension LedgerSession {
         }
     }
 
-    /// What apps' servers are to deliver of these by themselves: until it is delivered, not owed any more, or given up.
+    /// What apps' servers are to deliver of these by themselves: until it is delivered, not owed any more, given up, or
+    /// was left for a day.
     func openRedeliveries(of ids: [String]) async throws -> [(key: TransactionKey, redelivery: OpenRedelivery)] {
         try await connection.query(
             """
             SELECT transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, tries, taken_at
             FROM iap.redeliveries AS ordered
             WHERE transaction_id = ANY (\(ids)) AND ended_at IS NULL
-                AND NOT iap.is_given_up(ROW(ordered.*)::iap.redeliveries)
+                AND NOT iap.is_given_up(ROW(ordered.*)::iap.redeliveries) AND NOT (\(Self.isLeft))
             """
         ).map { row in
             let redelivery = OpenRedelivery(

@@ -8,7 +8,7 @@ public struct RedeliveryFigures: Hashable, Sendable {
     public var delivered = 0
     /// Not ended yet.
     public var open = 0
-    /// How many of the open ones were taken, and not claimed within their lease.
+    /// How many of the open ones were taken and not claimed within their lease, or not taken for a day.
     public var failing = 0
     /// The first of those, by the number of their tries.
     public var failures: [FailingRedelivery] = []
@@ -27,7 +27,7 @@ public struct RedeliveryFigures: Hashable, Sendable {
     public var isEmpty: Bool { self == RedeliveryFigures() }
 }
 
-/// A redelivery that the app's server took, and did not claim within its lease.
+/// A redelivery that the app's server took and did not claim within its lease, or did not take for a day.
 public struct FailingRedelivery: Hashable, Sendable {
     public let key: TransactionKey
     public let userID: String
@@ -35,9 +35,10 @@ public struct FailingRedelivery: Hashable, Sendable {
     public let tries: Int
     /// Whether that was the last time: a person may order it anew.
     public let isGivenUp: Bool
-    public let takenAt: Date
+    /// When it was last taken; `nil` if it never was.
+    public let takenAt: Date?
 
-    public init(key: TransactionKey, userID: String, tries: Int, isGivenUp: Bool, takenAt: Date) {
+    public init(key: TransactionKey, userID: String, tries: Int, isGivenUp: Bool, takenAt: Date?) {
         self.key = key
         self.userID = userID
         self.tries = tries

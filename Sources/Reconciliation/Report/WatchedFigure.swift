@@ -10,7 +10,7 @@ public struct Thresholds: Hashable, Sendable {
     public var moneyLost: Money?
     /// Seconds since the purchase of the oldest open case.
     public var oldestCase: TimeInterval?
-    /// Redeliveries that the app's server took and did not claim within their lease.
+    /// Redeliveries that the app's server took and did not claim within their lease, or did not take for a day.
     public var redeliveriesFailing: Int?
     /// Whether it is reported first if purchases are delivered and Apple tells of none.
     public var drySpell = true

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A delivery that the app's server was asked to make by itself, and has not made yet. Until it ends, whoever delivers
-/// by hand delivers a second time.
+/// by hand delivers a second time. What no server took for a day is none: the support desk would wait for ever.
 public struct OpenRedelivery: Hashable, Sendable {
     public let userID: String
     public let orderedAt: Date

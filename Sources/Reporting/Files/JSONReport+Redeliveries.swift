@@ -18,12 +18,12 @@ extension JSONReport {
         }
     }
 
-    /// A redelivery that the app's server leased, but did not claim in time.
+    /// A redelivery that the app's server leased but did not claim in time, or did not take for a day.
     struct Failure: Encodable {
         let transactionID, bundleID, environment, userID: String
         let tries: Int
         let isGivenUp: Bool
-        let takenAt: Date
+        let takenAt: Date?
 
         init(_ failure: FailingRedelivery) {
             transactionID = failure.key.id.text

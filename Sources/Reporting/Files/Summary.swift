@@ -209,7 +209,8 @@ struct Summary {
                 "\(figures.delivered) delivered so, \(figures.ordered) ordered, \(figures.open) open\(failing)")
         ]
             + figures.failures.prefix(Self.shownFailures).map { failure in
-                let taken = "taken \(failure.tries.counted("time")) and not claimed"
+                let times = failure.tries.counted("time")
+                let taken = failure.tries == 0 ? "not taken for a day" : "taken \(times) and not claimed"
                 let tries = taken + (failure.isGivenUp ? ", given up" : "")
                 return row("", "\(failure.key.id) of \(Printable.text(failure.userID, longest: 100)): \(tries)")
             } + (more > 0 ? [row("", "… and \(more) more; see report.json")] : [])

@@ -200,7 +200,7 @@ struct English: Wording {
         case .alertMoneyLost: "{app}: {money} was paid for the open cases (told from {threshold} on)"
         case .alertOldestCase: "{app}: the oldest open case was paid {age} ago (told from {threshold} on)"
         case .alertRedeliveriesFailing:
-            "{app}: redeliveries that the app's server took and did not claim: {n} (told from {threshold} on)"
+            "{app}: redeliveries that the app's server left for a day, or took and did not claim: {n} (told from {threshold} on)"
         case .redelivered: "delivered without the customer"
         case .redeliveriesFailing: "of which keep failing: {n}"
         case .hearingProblem: "Apple's notifications of {app} could not be read to their end: {problem}"

@@ -194,7 +194,7 @@ struct SimplifiedChinese: Wording {
         case .alertShareLost: "{app}：三十天内 {purchases} 笔购买中有 {n} 笔疑似漏单，占 {share}（自 {threshold} 起提醒）"
         case .alertMoneyLost: "{app}：未结漏单的金额为 {money}（自 {threshold} 起提醒）"
         case .alertOldestCase: "{app}：最早的未结漏单付款于 {age}前（自 {threshold}起提醒）"
-        case .alertRedeliveriesFailing: "{app}：{n} 笔补发被应用服务器取走却未领取（自 {threshold} 笔起提醒）"
+        case .alertRedeliveriesFailing: "{app}：{n} 笔补发一天未被应用服务器取走，或取走却未领取（自 {threshold} 笔起提醒）"
         case .redelivered: "无需顾客而补发"
         case .redeliveriesFailing: "其中屡次失败：{n}"
         case .hearingProblem: "{app} 的 Apple 通知未能读完：{problem}"

@@ -264,6 +264,26 @@ import Verification
         }
     }
 
+    /// The app's server is down for good, say, or was never told to take any: nobody else would give the goods.
+    @Test func whatNoServerTakesIsNotWaitedForLongerThanADay() async throws {
+        try await withRedeliveries(1) { play, lost in
+            let waiting = try await play.night(3)
+            #expect(waiting.findings.cases.map { $0.redelivery?.userID } == ["user-0"])
+            #expect(waiting.report.redeliveries.failing == 0)
+            try await play.administer("UPDATE iap.redeliveries SET due_at = due_at - interval '1 day'")
+            let left = try await play.night(4)
+            #expect(left.findings.cases.map { $0.redelivery?.userID } == [nil])
+            #expect(left.report.redeliveries.failing == 1)
+            #expect(left.report.redeliveries.failures.map(\.takenAt) == [nil])
+            let assessment = try #require(left.findings.cases.first).assessment
+            #expect(try await play.verdict(on: lost[0].id) == .owed(assessment, orderIDs: []))
+            // The server may still come for it, until somebody gives it by hand.
+            #expect(try await play.decide(.delivered, lost[0]) == .done)
+            let taken = try await onServer(play) { server in try await take(server) }
+            #expect(taken.isEmpty)
+        }
+    }
+
     @Test func whatComesFirstEndsIt() async throws {
         try await withRedeliveries(3) { play, lost in
             #expect(try await play.claim(lost[0], for: "user-0") == "delivered")
