@@ -27,6 +27,19 @@ private struct OrderRow {
     }
 }
 
+/// A user with orders, and the time in which what they pay for was bought.
+private struct OrderingUser {
+    let user: NameInApp
+    let earliest, latest: Date
+
+    init(_ user: NameInApp, orders: [OrderRow]) {
+        let opened = orders.map(\.createdAt)
+        self.user = user
+        earliest = (opened.min() ?? Date.distantPast) - OrderWindow.after
+        latest = (opened.max() ?? Date.distantPast) + OrderWindow.before
+    }
+}
+
 /// The orders that may have to do with a page of cases, without those for which something was delivered.
 struct CaseOrders {
     private struct ProductOfUser: Hashable {
@@ -190,23 +203,18 @@ extension LedgerSession {
         return Set(try rows.map { try NameInApp($0, "order_id") })
     }
 
-    /// The orders whose user was delivered for no order what the night had matched with this one alone: a grant names no
-    /// order, nor need a claim or the support desk. As `iap.status` tells the customer.
+    /// The orders whose user was delivered for no order what the night had matched with this one alone: a grant names
+    /// no order, nor need a claim or the support desk. As `iap.status` tells the customer.
     private func matchedOrders(among orders: [OrderRow]) async throws -> Set<NameInApp> {
         guard !orders.isEmpty else { return [] }
         let users = Dictionary(grouping: orders) { NameInApp($0.bundleID, $0.userID) }
-        let asked = users.map { user, orders in
-            let opened = orders.map(\.createdAt)
-            return (
-                user: user, earliest: (opened.min() ?? .distantPast) - OrderWindow.after,
-                latest: (opened.max() ?? .distantFuture) + OrderWindow.before
-            )
-        }
+        let asked = users.map { OrderingUser($0.key, orders: $0.value) }
         let rows = try await connection.query(
             """
             SELECT asked.bundle_id, asked.user_id, matched.order_id
             FROM unnest(
-                \(asked.map(\.user.bundleID)), \(asked.map(\.user.name)), \(asked.map(\.earliest)), \(asked.map(\.latest))
+                \(asked.map(\.user.bundleID)), \(asked.map(\.user.name)), \(asked.map(\.earliest)),
+                \(asked.map(\.latest))
             ) AS asked (bundle_id, user_id, earliest, latest)
             CROSS JOIN LATERAL (
                 SELECT transaction_id, bundle_id, environment
@@ -225,11 +233,12 @@ extension LedgerSession {
             """)
         let owners = Dictionary(
             orders.map { ($0.key, NameInApp($0.bundleID, $0.userID)) }, uniquingKeysWith: { first, _ in first })
-        return Set(
-            try rows.compactMap { row in
-                let (order, user) = (try NameInApp(row, "order_id"), try NameInApp(row, "user_id"))
-                return owners[order] == user ? order : nil
-            })
+        var matched: Set<NameInApp> = []
+        for row in rows {
+            let order = try NameInApp(row, "order_id")
+            if try owners[order] == NameInApp(row, "user_id") { matched.insert(order) }
+        }
+        return matched
     }
 
     /// Of the orders that came with each case, or that it was claimed for, those for which another purchase was
@@ -243,8 +252,8 @@ extension LedgerSession {
             """
             SELECT named.*
             FROM unnest(
-                \(named.map(\.key.id.text)), \(named.map(\.key.bundleID.text)), \(named.map(\.key.environment.rawValue)),
-                \(named.map(\.order))
+                \(named.map(\.key.id.text)), \(named.map(\.key.bundleID.text)),
+                \(named.map(\.key.environment.rawValue)), \(named.map(\.order))
             ) AS named (transaction_id, bundle_id, environment, order_id)
             CROSS JOIN LATERAL (
                 SELECT original_transaction_id

@@ -70,8 +70,8 @@ public struct KnownTransaction: Hashable, Sendable {
         (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).exactlyUnique
     }
 
-    /// The orders that it may pay for, the likeliest first: those of its case, or those that came with it if it is none.
-    /// What came with a case and is not among its orders pays for another purchase.
+    /// The orders that it may pay for, the likeliest first: those of its case, or those that came with it if it is
+    /// none. What came with a case and is not among its orders pays for another purchase.
     public var payableOrderIDs: [String] { lostOrder?.assessment.orderIDs ?? orderIDs }
 }
 
