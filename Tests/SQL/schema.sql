@@ -7600,22 +7600,24 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
     FROM (
         SELECT * FROM named
         UNION ALL
-        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered.
+        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered. By the
+        -- case, for who buys much was delivered much for no order.
         SELECT d.transaction_id, d.environment
         FROM iap.orders AS o
         CROSS JOIN LATERAL (
-            SELECT had.transaction_id, had.environment
-            FROM iap.transactions AS had
-            WHERE had.user_id = o.user_id AND had.bundle_id = $1 AND had.place = 'black' AND had.order_id IS NULL
-            OFFSET 0
-        ) AS d
-        CROSS JOIN LATERAL (
-            SELECT
+            SELECT c.transaction_id, c.environment
             FROM iap.cases AS c
-            WHERE c.transaction_id = d.transaction_id AND c.bundle_id = $1 AND c.environment = d.environment
-                AND c.order_ids[1] = $2
+            WHERE c.order_ids[1] = $2 AND c.bundle_id = $1
             OFFSET 0
         ) AS matched
+        CROSS JOIN LATERAL (
+            SELECT had.transaction_id, had.environment
+            FROM iap.transactions AS had
+            WHERE had.transaction_id = matched.transaction_id AND had.bundle_id = $1
+                AND had.environment = matched.environment AND had.user_id = o.user_id AND had.place = 'black'
+                AND had.order_id IS NULL
+            OFFSET 0
+        ) AS d
         WHERE o.order_id = $2 AND o.bundle_id = $1 AND NOT EXISTS (SELECT FROM named)
     ) AS candidate
     CROSS JOIN LATERAL (
@@ -10638,6 +10640,8 @@ ALTER TABLE ONLY iap.unusual_prices
 CREATE INDEX erasures_by_event ON audit.erasures USING btree (event_id);
 
 CREATE INDEX account_tokens_by_user ON iap.account_tokens USING btree (user_id);
+
+CREATE INDEX cases_by_best_order ON iap.cases USING btree ((order_ids[1])) WHERE (order_ids[1] IS NOT NULL);
 
 CREATE INDEX cases_by_candidate ON iap.cases USING gin (candidates jsonb_path_ops) WITH (fastupdate=off) WHERE ((state = 'open'::text) AND (owner_user_ids = '{}'::text[]) AND (candidates <> '[]'::jsonb));
 
