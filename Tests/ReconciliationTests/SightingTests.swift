@@ -95,6 +95,24 @@ import Testing
         }
     }
 
+    /// An app receipt does not say who paid; and a renewal may be signed before it is paid, so that the receipt's word
+    /// counts as the later one.
+    @Test(arguments: [Source.local, .verifyReceipt])
+    func whatSomebodyElseOfTheFamilyPaidForIsNotOwedWhoeverTellsOfIt(source: Source) throws {
+        let shared = try sighted(source: .local) { $0.ownership = "FAMILY_SHARED" }
+        let silent = try sighted(source: source, at: 60), ended = try sighted(refunded: true, source: source, at: 60)
+        for words in [[shared, silent], [silent, shared], [shared, ended], [ended, shared]] {
+            let heard = words.heard().transactions
+            #expect(heard.map(\.exclusion) == [.familyShared] && heard.map(\.transaction.isFamilyShared) == [true])
+        }
+        let foreign = ScreenedTransaction(
+            subject: try Sample.subject(
+                try Sample.transaction("1"), foundBundleID: Sample.bundleID("com.example.other")),
+            source: source, verifiedAt: Sample.noon + 60)
+        let words = [shared, SightedTransaction(foreign, receipt: Sample.receipt())]
+        #expect(words.heard().transactions.map(\.exclusion) == [.foreignBundle])
+    }
+
     /// A signed transaction that came without a word was uploaded for nothing but itself.
     @Test func aProofOfOnePurchaseIsUploadedForIt() throws {
         let screened = try sighted("7").screened

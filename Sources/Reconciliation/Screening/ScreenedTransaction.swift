@@ -6,7 +6,7 @@ public struct ScreenedTransaction: Hashable, Sendable {
     public private(set) var transaction: Transaction
     public private(set) var productType: ProductType?
     /// Why it is not owed; `nil` if it is.
-    public let exclusion: Exclusion?
+    public private(set) var exclusion: Exclusion?
     public let foundBundleID: BundleID?
     public let source: Source
     /// When Apple said so.
@@ -71,6 +71,11 @@ public struct ScreenedTransaction: Hashable, Sendable {
         transaction.appTransactionID = transaction.appTransactionID ?? other.transaction.appTransactionID
         transaction.storefront = transaction.storefront ?? other.transaction.storefront
         transaction.price = transaction.price ?? other.transaction.price
+        // An app receipt does not say who paid, and a signed transaction does.
+        if other.exclusion == .familyShared, exclusion?.rank ?? .max > Exclusion.familyShared.rank {
+            transaction.ownership = other.transaction.ownership
+            exclusion = .familyShared
+        }
         // How much of the price went back only a signed transaction says: `verifyReceipt` tells the refund alone.
         if transaction.revocationType == nil, isRefundedTogether(with: other) {
             transaction.revocationType = other.transaction.revocationType
