@@ -12,4 +12,9 @@ import Testing
     func aFindingNamesItsExamplesAndCountsTheRest(count: Int, examples: [String], text: String) {
         #expect("\(IntegrityFinding(.openCases, count: count, examples: examples))" == text)
     }
+
+    /// Whoever reads one knows what to look for.
+    @Test func eachCheckSaysItsOwn() {
+        #expect(Set(IntegrityCheck.allCases.map(\.text)).count == IntegrityCheck.allCases.count)
+    }
 }
