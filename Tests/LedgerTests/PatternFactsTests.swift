@@ -105,6 +105,10 @@ import Testing
         #expect(facts.traits.keys.count == 3)
         #expect(facts.hours[now - 51 * 3600] == PurchaseCounts(cases: 11, customers: 11, delivered: 2))
         #expect(facts.hours[now - 20 * 3600] == PurchaseCounts(delivered: 1))
+        let customers = facts.hourlyCustomers
+        #expect(customers[now - 51 * 3600]?.count == 11 && customers[now - 20 * 3600]?.count == 0)
+        // That customer lost something in either hour.
+        #expect(customers[now - 35 * 3600]?.isSubset(of: customers[now - 51 * 3600] ?? []) == true)
     }
 
     @Test func whatFollowsTheLastDeliveryIsCountedByItself() async throws {

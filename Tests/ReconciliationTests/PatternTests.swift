@@ -109,15 +109,30 @@ import Testing
                 == [ClientFigures(bundleID: bundleID, trait: .appVersion, value: "2.3", counts: figures)])
     }
 
-    private func hours(_ counted: [PurchaseCounts]) -> [Pattern] {
+    /// - Parameter customers: how many there are in all; by default each hour has its own.
+    private func hours(_ counted: [PurchaseCounts], ofTheSame customers: Int? = nil) -> [Pattern] {
         found {
             $0.all = counted.reduce(PurchaseCounts()) {
                 PurchaseCounts(
                     cases: $0.cases + $1.cases, customers: $0.customers + $1.customers,
                     delivered: $0.delivered + $1.delivered)
             }
-            for (hour, counts) in counted.enumerated() { $0.hours[from + Double(hour) * 3600] = counts }
+            for (hour, counts) in counted.enumerated() {
+                let first = customers == nil ? hour * 1000 : 0
+                $0.hours[from + Double(hour) * 3600] = counts
+                $0.hourlyCustomers[from + Double(hour) * 3600] = Set(
+                    (first..<first + min(counts.customers, customers ?? Int.max)).map { Int64($0) })
+            }
         }
+    }
+
+    /// Somebody who buys every hour and never gets anything is no outage.
+    @Test func whoLosesInSeveralHoursIsOneCustomer() {
+        let fine = counts(0, delivered: 40)
+        let lost = Array(repeating: counts(6, delivered: 0), count: 4)
+        #expect(hours([fine] + lost + [fine]).map(\.counts.customers) == [24])
+        #expect(hours([fine] + lost + [fine], ofTheSame: 6).map(\.counts.customers) == [6])
+        #expect(hours([fine] + lost + [fine], ofTheSame: 1).isEmpty)
     }
 
     @Test func anHourIsLostWhileThoseAroundWereDelivered() {

@@ -120,12 +120,13 @@ struct PatternComparison {
 
     private static let counted: SQL = """
         SELECT
-            bundle_id, dimension, value, count(*) AS cases, count(DISTINCT customer) AS customers, 0 AS delivered
+            bundle_id, dimension, value, count(*) AS cases, count(DISTINCT customer) AS customers, 0 AS delivered,
+            array_agg(DISTINCT hashtextextended(customer, 0)) FILTER (WHERE dimension = 'hour') AS customer_hashes
         FROM (SELECT * FROM described WHERE is_lost) AS lost
         \(Self.dimensions(of: "lost"))
         GROUP BY bundle_id, dimension, value
         UNION ALL
-        SELECT bundle_id, dimension, value, 0, 0, count(*)
+        SELECT bundle_id, dimension, value, 0, 0, count(*), NULL
         FROM (SELECT * FROM described WHERE NOT is_lost) AS delivered
         \(Self.dimensions(of: "delivered"))
         GROUP BY bundle_id, dimension, value
@@ -134,7 +135,7 @@ struct PatternComparison {
     private static let summed: SQL = """
         SELECT
             bundle_id, dimension, value, sum(cases)::bigint AS cases, sum(customers)::bigint AS customers,
-            sum(delivered)::bigint AS delivered,
+            sum(delivered)::bigint AS delivered, max(customer_hashes) AS customer_hashes,
             (sum(sum(cases)) OVER known)::bigint AS known_cases,
             (sum(sum(delivered)) OVER known)::bigint AS known_delivered
         FROM counted
@@ -198,7 +199,9 @@ extension PatternFacts {
         case "product": products[try row.id("value")] = Share(counts, others: others)
         case "hour":
             guard let hour = Int(value) else { throw row.unknown("“\(value)”", in: "value") }
-            hours[Date(timeIntervalSince1970: Double(hour) * 3600)] = counts
+            let begins = Date(timeIntervalSince1970: Double(hour) * 3600)
+            hours[begins] = counts
+            hourlyCustomers[begins] = Set(try row.decode("customer_hashes", as: [Int64]?.self) ?? [])
         default:
             traits[try row.word("dimension"), default: [:]][value] = Share(counts, others: others)
         }

@@ -34,6 +34,8 @@ public struct PatternFacts: Sendable {
     public var traits: [DeviceTrait: [String: Share]] = [:]
     /// By the hour in which they were bought.
     public var hours: [Date: PurchaseCounts] = [:]
+    /// The customers of each hour's cases, as hashes: one customer may have cases of several hours.
+    public var hourlyCustomers: [Date: Set<Int64>] = [:]
 
     public init(bundleID: BundleID, from: Date, silence: Silence? = nil) {
         self.bundleID = bundleID

@@ -4,7 +4,7 @@ extension PatternRule {
     /// A server that stood still for an hour or more, and came back.
     static let hoursLost = PatternRule { facts in
         let delivered = facts.hours.values.filter(\.isMostlyDelivered).reduce(PurchaseCounts(), +)
-        return Stretch.all(in: facts.hours).compactMap { stretch in
+        return Stretch.all(in: facts).compactMap { stretch in
             guard stretch.isSurrounded, stretch.counts.standsOut(from: delivered) else { return nil }
             return Pattern(
                 .hours, of: facts.bundleID, from: stretch.from, until: stretch.until, stretch.counts)
@@ -16,7 +16,12 @@ extension PatternRule {
 private struct Stretch {
     let from: Date
     var until: Date
-    var counts: PurchaseCounts
+    /// Each customer counts once, in however many of the hours they lost something.
+    var counts: PurchaseCounts {
+        PurchaseCounts(cases: sum.cases, customers: customers.count, delivered: sum.delivered)
+    }
+    private var sum: PurchaseCounts
+    private var customers: Set<Int64>
     /// Whether purchases of an hour before it and of an hour after it were delivered.
     var isSurrounded: Bool { hasBefore && hasAfter }
     private let hasBefore: Bool
@@ -24,26 +29,30 @@ private struct Stretch {
 
     private static let hour: TimeInterval = 3600
 
-    static func all(in hours: [Date: PurchaseCounts]) -> [Stretch] {
+    static func all(in facts: PatternFacts) -> [Stretch] {
         var stretches: [Stretch] = []
         var isDelivered: Bool?
-        for (hour, counts) in hours.sorted(by: { $0.key < $1.key }) {
+        for (hour, counts) in facts.hours.sorted(by: { $0.key < $1.key }) {
+            let customers = facts.hourlyCustomers[hour] ?? []
             let wasDelivered = isDelivered
             isDelivered = counts.isMostlyDelivered
             if counts.isMostlyDelivered {
                 if wasDelivered == false { stretches[stretches.count - 1].hasAfter = true }
             } else if wasDelivered == false {
-                stretches[stretches.count - 1].append(counts, at: hour)
+                stretches[stretches.count - 1].append(counts, customers, at: hour)
             } else {
                 stretches.append(
-                    Stretch(from: hour, until: hour + Self.hour, counts: counts, hasBefore: wasDelivered == true))
+                    Stretch(
+                        from: hour, until: hour + Self.hour, sum: counts, customers: customers,
+                        hasBefore: wasDelivered == true))
             }
         }
         return stretches
     }
 
-    private mutating func append(_ counts: PurchaseCounts, at hour: Date) {
+    private mutating func append(_ counts: PurchaseCounts, _ customers: Set<Int64>, at hour: Date) {
         until = hour + Self.hour
-        self.counts = self.counts + counts
+        sum = sum + counts
+        self.customers.formUnion(customers)
     }
 }
