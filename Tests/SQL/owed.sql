@@ -361,5 +361,25 @@ END
 $$;
 SELECT cmp_ok(test.read_for_an_order(), '<', 100::bigint, 'so that none of it is read');
 
+-- An erasure asks for each app that a table names: its collation must not keep a user's own orders from being found by
+-- the index of users.
+INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id)
+SELECT 'com.example.a', 'other-' || number, 'other-' || number, 'gems' FROM generate_series(1, 2000) AS number;
+ANALYZE iap.orders;
+CREATE FUNCTION test.read_of_orders(query text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := test.rows_read('iap.orders');
+BEGIN
+    EXECUTE query;
+    RETURN test.rows_read('iap.orders') - before;
+END
+$$;
+SELECT cmp_ok(
+    test.read_of_orders(format('SELECT %s FROM iap.products LIMIT 1', asked)), '<', 100::bigint, asked)
+FROM unnest(ARRAY[
+    $$iap.receipts_of(bundle_id, 'moe')$$,
+    $$iap.is_own_token(bundle_id, '62496054-a220-5c31-b232-92450941abad', 'moe')$$]) AS asked;
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -38,15 +38,20 @@ COMMENT ON FUNCTION iap.erased_token IS
 CREATE FUNCTION iap.is_own_token(bundle_id text, app_account_token text, user_id text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
+    -- By the collation that users and tokens are sorted by: see iap.receipts_of.
     RETURN (
         EXISTS (
             SELECT FROM iap.orders AS own
-            WHERE own.user_id = is_own_token.user_id AND own.app_account_token = is_own_token.app_account_token)
+            WHERE own.user_id = is_own_token.user_id COLLATE "default"
+                AND own.app_account_token = is_own_token.app_account_token COLLATE "default")
         OR EXISTS (
             SELECT FROM iap.account_tokens AS own
-            WHERE own.user_id = is_own_token.user_id AND own.app_account_token = is_own_token.app_account_token))
+            WHERE own.user_id = is_own_token.user_id COLLATE "default"
+                AND own.app_account_token = is_own_token.app_account_token COLLATE "default"))
         AND NOT EXISTS (
-            SELECT FROM iap.owners_by_token(is_own_token.bundle_id, is_own_token.app_account_token) AS owner
+            SELECT
+            FROM iap.owners_by_token(
+                is_own_token.bundle_id, is_own_token.app_account_token COLLATE "default") AS owner
             WHERE owner <> is_own_token.user_id);
 END
 $$;

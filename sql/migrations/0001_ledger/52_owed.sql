@@ -63,16 +63,18 @@ DECLARE
     placed   text[];
     uploaded bigint[];
 BEGIN
+    -- Who names the app by a column of a table has all texts here be of its collation, by which no index of users and
+    -- orders is sorted.
     SELECT array_agg(order_id) INTO placed
     FROM iap.orders
-    WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id;
+    WHERE user_id = receipts_of.user_id COLLATE "default" AND bundle_id = receipts_of.bundle_id;
     SELECT array_agg(receipt_id) INTO uploaded
     FROM (
         SELECT receipt_id FROM iap.receipts
-        WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id
+        WHERE user_id = receipts_of.user_id COLLATE "default" AND bundle_id = receipts_of.bundle_id
         UNION
         SELECT receipt_id FROM iap.uploads
-        WHERE order_id = ANY (placed)
+        WHERE order_id = ANY (placed COLLATE "default")
     ) AS own;
     RETURN uploaded;
 END
