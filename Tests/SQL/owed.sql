@@ -379,6 +379,7 @@ SELECT cmp_ok(
     test.read_of_orders(format('SELECT %s FROM iap.products LIMIT 1', asked)), '<', 100::bigint, asked)
 FROM unnest(ARRAY[
     $$iap.receipts_of(bundle_id, 'moe')$$,
+    $$(SELECT count(*) FROM iap.open_for(bundle_id, 'moe'))$$,
     $$iap.is_own_token(bundle_id, '62496054-a220-5c31-b232-92450941abad', 'moe')$$]) AS asked;
 
 SELECT * FROM finish();

@@ -96,25 +96,26 @@ COMMENT ON FUNCTION iap.receipts_for IS 'The receipts that were uploaded for an 
 
 CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.transactions
 LANGUAGE sql STABLE AS $$
-    -- Each by an index of what names the user; iap.owners_of decides which of these are theirs.
+    -- Each by an index of what names the user, in its collation (see iap.receipts_of); iap.owners_of decides which of
+    -- these are theirs.
     SELECT t.*
     FROM (
         SELECT w.transaction_id, w.environment
         FROM iap.transactions AS w
-        WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND starts_with(w.place, 'white')
+        WHERE w.admitted_user_id = $2 COLLATE "default" AND w.bundle_id = $1 AND starts_with(w.place, 'white')
         UNION
         -- What another had admitted under the id that stands for both: see iap.admitted_otherwise.
         SELECT iap.owed_as(ROW(r.*)::iap.transactions), r.environment
         FROM iap.transactions AS r
-        WHERE r.admitted_user_id = $2 AND r.bundle_id = $1 AND r.reason = 'restored'
+        WHERE r.admitted_user_id = $2 COLLATE "default" AND r.bundle_id = $1 AND r.reason = 'restored'
         UNION
         SELECT w.transaction_id, w.environment
         FROM (
             SELECT o.app_account_token AS token FROM iap.orders AS o
-            WHERE o.user_id = $2 AND o.bundle_id = $1 AND o.app_account_token IS NOT NULL
+            WHERE o.user_id = $2 COLLATE "default" AND o.bundle_id = $1 AND o.app_account_token IS NOT NULL
             UNION
             SELECT a.app_account_token FROM iap.account_tokens AS a
-            WHERE a.user_id = $2 AND a.bundle_id = $1
+            WHERE a.user_id = $2 COLLATE "default" AND a.bundle_id = $1
         ) AS own
         CROSS JOIN LATERAL (
             SELECT found.transaction_id, found.environment
@@ -136,7 +137,7 @@ LANGUAGE sql STABLE AS $$
         UNION
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c
-        WHERE c.owner_user_ids @> ARRAY[$2] AND c.state = 'open' AND c.bundle_id = $1
+        WHERE c.owner_user_ids @> ARRAY[$2 COLLATE "default"] AND c.state = 'open' AND c.bundle_id = $1
     ) AS candidate
     CROSS JOIN LATERAL (
         SELECT * FROM iap.transactions AS found
