@@ -340,7 +340,8 @@ SELECT test.admit('190');
 SELECT is(test.status('190'), 'white | paid, being delivered',
     'and a customer of the same id does not hear that it is there');
 
--- Who has bought much was delivered much for no order: of an order of theirs that is matched with none, none of it tells.
+-- Who has bought much was delivered much for no order: of an order of theirs that is matched with none, none of it
+-- tells.
 INSERT INTO iap.transactions
 SELECT (jsonb_populate_record(
     t, jsonb_build_object(

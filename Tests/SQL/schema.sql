@@ -3913,15 +3913,20 @@ CREATE FUNCTION iap.is_own_token(bundle_id text, app_account_token text, user_id
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
+    -- By the collation that users and tokens are sorted by: see iap.receipts_of.
     RETURN (
         EXISTS (
             SELECT FROM iap.orders AS own
-            WHERE own.user_id = is_own_token.user_id AND own.app_account_token = is_own_token.app_account_token)
+            WHERE own.user_id = is_own_token.user_id COLLATE "default"
+                AND own.app_account_token = is_own_token.app_account_token COLLATE "default")
         OR EXISTS (
             SELECT FROM iap.account_tokens AS own
-            WHERE own.user_id = is_own_token.user_id AND own.app_account_token = is_own_token.app_account_token))
+            WHERE own.user_id = is_own_token.user_id COLLATE "default"
+                AND own.app_account_token = is_own_token.app_account_token COLLATE "default"))
         AND NOT EXISTS (
-            SELECT FROM iap.owners_by_token(is_own_token.bundle_id, is_own_token.app_account_token) AS owner
+            SELECT
+            FROM iap.owners_by_token(
+                is_own_token.bundle_id, is_own_token.app_account_token COLLATE "default") AS owner
             WHERE owner <> is_own_token.user_id);
 END
 $$;
@@ -4717,25 +4722,26 @@ COMMENT ON FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at 
 CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
     AS $_$
-    -- Each by an index of what names the user; iap.owners_of decides which of these are theirs.
+    -- Each by an index of what names the user, in its collation (see iap.receipts_of); iap.owners_of decides which of
+    -- these are theirs.
     SELECT t.*
     FROM (
         SELECT w.transaction_id, w.environment
         FROM iap.transactions AS w
-        WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND starts_with(w.place, 'white')
+        WHERE w.admitted_user_id = $2 COLLATE "default" AND w.bundle_id = $1 AND starts_with(w.place, 'white')
         UNION
         -- What another had admitted under the id that stands for both: see iap.admitted_otherwise.
         SELECT iap.owed_as(ROW(r.*)::iap.transactions), r.environment
         FROM iap.transactions AS r
-        WHERE r.admitted_user_id = $2 AND r.bundle_id = $1 AND r.reason = 'restored'
+        WHERE r.admitted_user_id = $2 COLLATE "default" AND r.bundle_id = $1 AND r.reason = 'restored'
         UNION
         SELECT w.transaction_id, w.environment
         FROM (
             SELECT o.app_account_token AS token FROM iap.orders AS o
-            WHERE o.user_id = $2 AND o.bundle_id = $1 AND o.app_account_token IS NOT NULL
+            WHERE o.user_id = $2 COLLATE "default" AND o.bundle_id = $1 AND o.app_account_token IS NOT NULL
             UNION
             SELECT a.app_account_token FROM iap.account_tokens AS a
-            WHERE a.user_id = $2 AND a.bundle_id = $1
+            WHERE a.user_id = $2 COLLATE "default" AND a.bundle_id = $1
         ) AS own
         CROSS JOIN LATERAL (
             SELECT found.transaction_id, found.environment
@@ -4757,7 +4763,7 @@ CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.tra
         UNION
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c
-        WHERE c.owner_user_ids @> ARRAY[$2] AND c.state = 'open' AND c.bundle_id = $1
+        WHERE c.owner_user_ids @> ARRAY[$2 COLLATE "default"] AND c.state = 'open' AND c.bundle_id = $1
     ) AS candidate
     CROSS JOIN LATERAL (
         SELECT * FROM iap.transactions AS found
@@ -5562,16 +5568,18 @@ DECLARE
     placed   text[];
     uploaded bigint[];
 BEGIN
+    -- Who names the app by a column of a table has all texts here be of its collation, by which no index of users and
+    -- orders is sorted.
     SELECT array_agg(order_id) INTO placed
     FROM iap.orders
-    WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id;
+    WHERE user_id = receipts_of.user_id COLLATE "default" AND bundle_id = receipts_of.bundle_id;
     SELECT array_agg(receipt_id) INTO uploaded
     FROM (
         SELECT receipt_id FROM iap.receipts
-        WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id
+        WHERE user_id = receipts_of.user_id COLLATE "default" AND bundle_id = receipts_of.bundle_id
         UNION
         SELECT receipt_id FROM iap.uploads
-        WHERE order_id = ANY (placed)
+        WHERE order_id = ANY (placed COLLATE "default")
     ) AS own;
     RETURN uploaded;
 END
@@ -7600,8 +7608,8 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
     FROM (
         SELECT * FROM named
         UNION ALL
-        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered. By the
-        -- case, for who buys much was delivered much for no order.
+        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered. By
+        -- the case, for who buys much was delivered much for no order.
         SELECT d.transaction_id, d.environment
         FROM iap.orders AS o
         CROSS JOIN LATERAL (

@@ -72,7 +72,9 @@ public struct ScreenedTransaction: Hashable, Sendable {
         transaction.storefront = transaction.storefront ?? other.transaction.storefront
         transaction.price = transaction.price ?? other.transaction.price
         // An app receipt does not say who paid, and a signed transaction does.
-        if other.exclusion == .familyShared, exclusion?.rank ?? .max > Exclusion.familyShared.rank {
+        if transaction.ownership == nil, other.exclusion == .familyShared,
+            exclusion?.rank ?? .max > Exclusion.familyShared.rank
+        {
             transaction.ownership = other.transaction.ownership
             exclusion = .familyShared
         }

@@ -25,8 +25,8 @@ LANGUAGE sql STABLE AS $$
     FROM (
         SELECT * FROM named
         UNION ALL
-        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered. By the
-        -- case, for who buys much was delivered much for no order.
+        -- A grant names no order, nor need a claim or the support desk: then what was matched best was delivered. By
+        -- the case, for who buys much was delivered much for no order.
         SELECT d.transaction_id, d.environment
         FROM iap.orders AS o
         CROSS JOIN LATERAL (
