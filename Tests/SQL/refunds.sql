@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(56);
+SELECT plan(59);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -172,6 +172,16 @@ SELECT is(
 SELECT is(
     (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from(NULL))).refunded_at, NULL,
     'and what Apple tells as it is now');
+-- That of one purchase, as of iOS 6, says only when that was bought, though Apple adds the refund to what it answers.
+SELECT isnt(
+    (pg_temp.became('{"refund_told_at": "2026-03-01T00:00Z"}', pg_temp.read_from('2026-03-05T12:59Z'))).refunded_at,
+    NULL, 'a receipt from before a refund does not take it back, whatever told of it');
+SELECT is(
+    (pg_temp.became('{"refund_told_at": "2026-03-01T00:00Z"}', pg_temp.read_from('2026-03-05T13:00Z'))).refunded_at,
+    NULL, 'one that was made since does');
+SELECT is(
+    (pg_temp.became('{"refund_told_at": "2026-03-01T00:00Z"}', pg_temp.read_from('2026-03-01T00:00Z'))).refunded_at,
+    NULL, 'and so does the one that told of it');
 -- What Apple told by itself it answers of the customer's history minutes later.
 CREATE FUNCTION pg_temp.asked_at(verified_at text) RETURNS timestamptz LANGUAGE sql AS $$
     SELECT (pg_temp.became(

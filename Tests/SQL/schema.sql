@@ -2366,18 +2366,23 @@ COMMENT ON FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id
 CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
+DECLARE
+    told_at timestamptz := coalesce(v.made_at, v.verified_at);
 BEGIN
     -- What a person called refunded, Apple has never refunded. Most are not: for them no statement is run.
     IF t.refund_run_id IS NULL THEN
         RETURN false;
     END IF;
     -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from
-    -- before the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever
-    -- Apple reads that, it tells what was known when it was made; or a customer's history so soon after Apple told of
-    -- the refund by itself that it may not know it yet.
+    -- before the refund, of which a poorer source told; or of a receipt that was made before what told of it, or before
+    -- the refund: whenever Apple reads that, it tells what was known when it was made, unless it is the receipt that
+    -- told of the refund itself; or a customer's history so soon after Apple told of the refund by itself that it may
+    -- not know it yet.
     RETURN (
             v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at)
-            AND (coalesce(v.made_at, v.verified_at) < t.refund_told_at) IS NOT TRUE
+            AND (
+                told_at < t.refund_told_at
+                OR (told_at < t.refunded_at AND told_at IS DISTINCT FROM t.refund_told_at)) IS NOT TRUE
             AND (
                 v.made_at IS NOT NULL OR NOT EXISTS (
                     SELECT FROM notices
