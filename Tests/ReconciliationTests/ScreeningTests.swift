@@ -33,6 +33,17 @@ import Testing
         #expect(Screening.exclusion(of: try Sample.subject(transaction)) == .refunded)
     }
 
+    /// Where Apple took the refund back since, that is what it is.
+    @Test(arguments: [(false, nil), (true, .upgraded)] as [(Bool, Exclusion?)])
+    func saysWhatIsRefundedWouldBeWithoutThat(isUpgraded: Bool, exclusion: Exclusion?) throws {
+        var transaction = try Sample.transaction()
+        transaction.refundedAt = Sample.noon + 60
+        transaction.isUpgraded = isUpgraded
+        let screened = ScreenedTransaction(
+            subject: try Sample.subject(transaction), source: .local, verifiedAt: Sample.noon)
+        #expect(screened.exclusion == .refunded && screened.exclusionBesides == exclusion)
+    }
+
     @Test(arguments: [
         ("FAMILY_SHARED", Exclusion.familyShared), ("ASSIGNED", .familyShared), ("PURCHASED", nil),
         ("LATER_VALUE", nil),

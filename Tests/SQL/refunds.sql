@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(59);
+SELECT plan(64);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -254,6 +254,43 @@ SELECT test.hear(test.heard(
 SELECT is(
     (SELECT refunded_at FROM iap.transactions WHERE transaction_id = 'twice'), now() + interval '5 days',
     'nor is one another that is told to the second');
+
+-- What nobody knew when Apple took its refund back.
+INSERT INTO iap.notices (
+    transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by, first_run_id)
+SELECT
+    id, 'com.example.a', 'Production', '33333333-3333-4333-8333-333333333333', 'REFUND_REVERSED',
+    now() - interval '1 day', now(), 'history', 4
+FROM unnest('{late,late2,late3,late4}'::text[]) AS id;
+CREATE FUNCTION pg_temp.enter(id text, told interval, besides text DEFAULT NULL) RETURNS iap.recorded
+LANGUAGE sql AS $$
+    SELECT test.record(
+        ARRAY[jsonb_populate_record(
+            test.heard(
+                id, source => 'local', exclusion => 'refunded', refunded_at => now() - interval '3 days',
+                verified_at => now() - told, revocation_type => 'REFUND_FULL', revocation_percentage => 100000),
+            jsonb_build_object('exclusion_besides', besides))],
+        ARRAY[test.seen(64)])
+$$;
+SELECT results_eq(
+    $$SELECT (newly_white)[1], excluded, watched FROM pg_temp.enter('late', '2 days')$$,
+    $$VALUES (1::bigint, NULL::bigint[], '{64}'::bigint[])$$, 'of which Apple took the refund back enters as owed');
+SELECT results_eq(
+    $$SELECT place, refunded_at, refund_run_id, revocation_type FROM iap.transactions WHERE transaction_id = 'late'$$,
+    $$VALUES ('white', NULL::timestamptz, NULL::bigint, NULL)$$, 'without it');
+SELECT results_eq(
+    $$SELECT (already_white)[1] FROM pg_temp.enter('late', '2 days')$$, $$VALUES (1::bigint)$$,
+    'and stays so when it is told once more');
+SELECT pg_temp.enter('late2', '2 days', 'before_start'), pg_temp.enter('late3', '1 hour');
+SELECT results_eq(
+    $$SELECT transaction_id, reason, refunded_at IS NOT NULL
+    FROM iap.transactions WHERE transaction_id IN ('late2', 'late3') ORDER BY 1$$,
+    $$VALUES ('late2' COLLATE "C", 'before_start', false), ('late3', 'refunded', true)$$,
+    'what is not owed for another reason is not; and what Apple still tells long after that is refunded');
+SELECT is(
+    test.hear(test.heard(
+        'late4', source => 'local', exclusion => 'family_shared', refunded_at => now() - interval '3 days',
+        verified_at => now() - interval '2 days')), 'family_shared', 'nor is what somebody else paid for');
 
 -- The support desk's refund becomes Apple's, and is taken back with it.
 SELECT test.admit('desk');

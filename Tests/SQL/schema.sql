@@ -245,7 +245,8 @@ CREATE TYPE iap.verified AS (
 	revocation_percentage integer,
 	app_transaction_id text,
 	confirmed_at timestamp with time zone,
-	made_at timestamp with time zone
+	made_at timestamp with time zone,
+	exclusion_besides text
 );
 
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
@@ -3893,22 +3894,13 @@ COMMENT ON FUNCTION iap.is_original_delivered(t iap.transactions) IS 'Whether th
 CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
-DECLARE
-    -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that. What it adds to
-    -- the receipt may have come later.
-    told_at timestamptz := greatest(coalesce(v.made_at, v.verified_at), v.refunded_at);
 BEGIN
-    RETURN told_at <= t.refund_reversed_at OR (
+    RETURN iap.refund_as_of(v) <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
             -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
             -- it was made.
-            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, told_at))
-            -- Nor does it know at once of one that was taken back.
-            OR EXISTS (
-                SELECT FROM notices
-                WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-                    AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
-                    AND signed_at > v.refunded_at AND iap.may_not_know(told_at, signed_at))));
+            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, iap.refund_as_of(v)))
+            OR iap.is_taken_back(v)));
 END
 $$;
 
@@ -4009,6 +4001,21 @@ CREATE FUNCTION iap.is_same_refund(refunded_at timestamp with time zone, known_a
 $_$;
 
 COMMENT ON FUNCTION iap.is_same_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) IS 'Whether two words of a refund''s time are of one refund: some of Apple''s formats tell it to the second.';
+
+CREATE FUNCTION iap.is_taken_back(v iap.verified) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    -- Apple's answers do not know at once of one that was taken back.
+    RETURN EXISTS (
+        SELECT FROM notices
+        WHERE notices.transaction_id = v.transaction_id AND notices.bundle_id = v.bundle_id
+            AND notices.environment = v.environment AND type = 'REFUND_REVERSED' AND signed_at > v.refunded_at
+            AND iap.may_not_know(iap.refund_as_of(v), signed_at));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_taken_back(v iap.verified) IS 'Whether Apple told by itself that it took a refund back, and what tells of the refund may not know that yet.';
 
 CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
     LANGUAGE plpgsql
@@ -5605,6 +5612,17 @@ DECLARE
     total     record;
     recorded  iap.recorded;
 BEGIN
+    -- What nobody knows yet enters without a refund that Apple took back: of what is known iap.heard judges.
+    UPDATE heard AS v
+    SET refunded_at = NULL, refund_reason = NULL, revocation_type = NULL, revocation_percentage = NULL,
+        exclusion = CASE exclusion WHEN 'refunded' THEN exclusion_besides ELSE exclusion END
+    WHERE refunded_at IS NOT NULL AND iap.is_taken_back(ROW(v.*)::iap.verified)
+        -- By the primary key: a join may read all that there is.
+        AND (
+            SELECT t.place
+            FROM transactions AS t
+            WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id
+                AND t.environment = v.environment) IS NULL;
     SELECT * INTO entered, known, remaining FROM iap.hear_patiently(NULL, run, at);
 
     -- What is new has not been seen in any receipt yet.
@@ -5733,6 +5751,16 @@ CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
 $$;
 
 COMMENT ON FUNCTION iap.redelivery_of(t iap.transactions) IS 'How the redelivery of a transaction stands: under way, given up, or as it ended; NULL where none was ordered.';
+
+CREATE FUNCTION iap.refund_as_of(v iap.verified) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that. What it adds to
+    -- the receipt may have come later.
+    SELECT greatest(coalesce(v.made_at, v.verified_at), v.refunded_at)
+$$;
+
+COMMENT ON FUNCTION iap.refund_as_of(v iap.verified) IS 'When what is told of a refund was so.';
 
 CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -11010,6 +11038,8 @@ REVOKE ALL ON FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transac
 
 REVOKE ALL ON FUNCTION iap.is_same_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_taken_back(v iap.verified) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) FROM PUBLIC;
@@ -11129,6 +11159,8 @@ REVOKE ALL ON FUNCTION iap.redeliver(transaction_id text, who text, note text, b
 REVOKE ALL ON FUNCTION iap.redeliverable_to(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.redelivery_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refund_as_of(v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
 

@@ -21,7 +21,8 @@ struct DeliveriesImport {
                     ROW(
                         transaction_id, bundle_id, environment, original_transaction_id, product_id, NULL, quantity,
                         purchased_at, NULL, NULL, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'app_server',
-                        now(), NULL, user_id, order_id, NULL, delivered_at, NULL, NULL, NULL, NULL, NULL, NULL)::iap.verified
+                        now(), NULL, user_id, order_id, NULL, delivered_at, NULL, NULL, NULL, NULL, NULL, NULL,
+                        NULL)::iap.verified
                     ORDER BY transaction_id, bundle_id, environment), '{}')) AS taken
             FROM (
                 SELECT DISTINCT ON (transaction_id, bundle_id, environment) *

@@ -23,7 +23,7 @@ enum Staging {
             "quantity", "purchased_at", "original_purchased_at", "expires_at", "is_trial", "web_order_line_item_id",
             "app_account_token", "price_milliunits", "currency", "storefront", "found_bundle_id", "refunded_at",
             "refund_reason", "source", "verified_at", "exclusion", "revocation_type", "revocation_percentage",
-            "app_transaction_id", "confirmed_at", "made_at", "number",
+            "app_transaction_id", "confirmed_at", "made_at", "exclusion_besides", "number",
         ])
 
     /// The receipts in which they were seen: transactions of a receipt that were seen alike are one row.
@@ -99,6 +99,7 @@ extension ScreenedTransaction {
         row.append(transaction.appTransactionID)
         row.append(confirmedAt)
         row.append(madeAt)
+        row.append(exclusionBesides?.rawValue)
     }
 }
 

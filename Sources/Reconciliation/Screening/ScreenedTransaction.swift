@@ -7,6 +7,8 @@ public struct ScreenedTransaction: Hashable, Sendable {
     public private(set) var productType: ProductType?
     /// Why it is not owed; `nil` if it is.
     public private(set) var exclusion: Exclusion?
+    /// Why it would not be owed without its refund; `nil` if it would be: Apple may have taken the refund back.
+    public let exclusionBesides: Exclusion?
     public let foundBundleID: BundleID?
     public let source: Source
     /// When Apple said so.
@@ -25,6 +27,7 @@ public struct ScreenedTransaction: Hashable, Sendable {
         self.transaction = transaction
         self.productType = subject.productType
         self.exclusion = Screening.exclusion(of: subject)
+        self.exclusionBesides = exclusion == .refunded ? Screening.exclusion(of: subject.unrefunded) : exclusion
         self.foundBundleID = exclusion == .foreignBundle ? subject.foundBundleID : nil
         self.source = source
         self.verifiedAt = verifiedAt

@@ -33,6 +33,15 @@ extension ScreeningSubject {
         type == .nonConsumable || (type == nil && transaction.expiresAt == nil)
     }
 
+    /// The same without a refund.
+    var unrefunded: ScreeningSubject {
+        var transaction = transaction
+        transaction.refundedAt = nil
+        return ScreeningSubject(
+            transaction: transaction, environment: environment, foundBundleID: foundBundleID, app: app,
+            productType: productType, isOriginalKnown: isOriginalKnown)
+    }
+
     var isRestorable: Bool { Self.isRestorable(transaction, of: productType) }
 }
 

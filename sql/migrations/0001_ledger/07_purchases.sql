@@ -62,7 +62,9 @@ CREATE TYPE iap.verified AS (
     confirmed_at            timestamptz,
     -- When what tells it was made, where verified_at says when Apple read it: a receipt holds no refund that came
     -- later.
-    made_at                 timestamptz
+    made_at                 timestamptz,
+    -- Why it would not be owed without its refund; NULL when it would be.
+    exclusion_besides       text
 );
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
 

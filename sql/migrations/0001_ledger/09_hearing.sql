@@ -16,24 +16,37 @@ $$;
 COMMENT ON FUNCTION iap.may_not_know IS
     'Whether what Apple answers of a customer''s history may not hold yet what Apple told by itself at a moment.';
 
-CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
+CREATE FUNCTION iap.refund_as_of(v iap.verified) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$
     -- From a receipt Apple reads a refund that was taken back since as well, whenever it reads that. What it adds to
     -- the receipt may have come later.
-    told_at timestamptz := greatest(coalesce(v.made_at, v.verified_at), v.refunded_at);
+    SELECT greatest(coalesce(v.made_at, v.verified_at), v.refunded_at)
+$$;
+COMMENT ON FUNCTION iap.refund_as_of IS 'When what is told of a refund was so.';
+
+CREATE FUNCTION iap.is_taken_back(v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN told_at <= t.refund_reversed_at OR (
+    -- Apple's answers do not know at once of one that was taken back.
+    RETURN EXISTS (
+        SELECT FROM notices
+        WHERE notices.transaction_id = v.transaction_id AND notices.bundle_id = v.bundle_id
+            AND notices.environment = v.environment AND type = 'REFUND_REVERSED' AND signed_at > v.refunded_at
+            AND iap.may_not_know(iap.refund_as_of(v), signed_at));
+END
+$$;
+COMMENT ON FUNCTION iap.is_taken_back IS
+    'Whether Apple told by itself that it took a refund back, and what tells of the refund may not know that yet.';
+
+CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN iap.refund_as_of(v) <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
             -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
             -- it was made.
-            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, told_at))
-            -- Nor does it know at once of one that was taken back.
-            OR EXISTS (
-                SELECT FROM notices
-                WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-                    AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
-                    AND signed_at > v.refunded_at AND iap.may_not_know(told_at, signed_at))));
+            (t.source = 'server_api' AND NOT iap.may_not_know(t.verified_at, iap.refund_as_of(v)))
+            OR iap.is_taken_back(v)));
 END
 $$;
 COMMENT ON FUNCTION iap.is_outdated_refund IS

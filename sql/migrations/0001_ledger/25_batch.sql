@@ -25,6 +25,17 @@ DECLARE
     total     record;
     recorded  iap.recorded;
 BEGIN
+    -- What nobody knows yet enters without a refund that Apple took back: of what is known iap.heard judges.
+    UPDATE heard AS v
+    SET refunded_at = NULL, refund_reason = NULL, revocation_type = NULL, revocation_percentage = NULL,
+        exclusion = CASE exclusion WHEN 'refunded' THEN exclusion_besides ELSE exclusion END
+    WHERE refunded_at IS NOT NULL AND iap.is_taken_back(ROW(v.*)::iap.verified)
+        -- By the primary key: a join may read all that there is.
+        AND (
+            SELECT t.place
+            FROM transactions AS t
+            WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id
+                AND t.environment = v.environment) IS NULL;
     SELECT * INTO entered, known, remaining FROM iap.hear_patiently(NULL, run, at);
 
     -- What is new has not been seen in any receipt yet.
