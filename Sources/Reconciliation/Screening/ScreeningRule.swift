@@ -35,7 +35,7 @@ extension ScreeningSubject {
 
     /// The same without a refund.
     var unrefunded: ScreeningSubject {
-        var transaction = transaction
+        var transaction = self.transaction
         transaction.refundedAt = nil
         return ScreeningSubject(
             transaction: transaction, environment: environment, foundBundleID: foundBundleID, app: app,
