@@ -364,8 +364,9 @@ SELECT cmp_ok(test.read_for_an_order(), '<', 100::bigint, 'so that none of it is
 
 -- An erasure asks for each app that a table names: its collation must not keep a user's own orders from being found by
 -- the index of users.
-INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id)
-SELECT 'com.example.a', 'other-' || number, 'other-' || number, 'gems' FROM generate_series(1, 2000) AS number;
+INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, app_account_token)
+SELECT 'com.example.a', 'other-' || number, 'other-' || number, 'gems', md5(number::text)::uuid::text
+FROM generate_series(1, 2000) AS number;
 ANALYZE iap.orders;
 CREATE FUNCTION test.read_of_orders(query text) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -381,7 +382,11 @@ SELECT cmp_ok(
 FROM unnest(ARRAY[
     $$iap.receipts_of(bundle_id, 'moe')$$,
     $$(SELECT count(*) FROM iap.open_for(bundle_id, 'moe'))$$,
-    $$iap.is_own_token(bundle_id, '62496054-a220-5c31-b232-92450941abad', 'moe')$$]) AS asked;
+    $$iap.is_own_token(bundle_id, '62496054-a220-5c31-b232-92450941abad', 'moe')$$,
+    -- Whose a purchase's token is, is asked in the collation of the purchase's ids, whoever calls.
+    $$(SELECT count(*) FROM iap.owners_by_token(bundle_id, '62496054-a220-5c31-b232-92450941abad'))$$,
+    $$(SELECT tell FROM iap.status(bundle_id, order_id => 'order-of-much'))$$,
+    $$iap.claim(bundle_id, '190', 'moe', 'order-of-much')$$]) AS asked;
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -15,17 +15,18 @@ BEGIN
         RETURN otherwise;
     END IF;
     owners := iap.owners_of(t);
+    -- Orders are looked for in the collation that they are sorted by: see iap.receipts_of.
     IF EXISTS (
         SELECT FROM orders
-        WHERE orders.order_id = claim_outcome.order_id AND orders.bundle_id = t.bundle_id
+        WHERE orders.order_id = claim_outcome.order_id COLLATE "default" AND orders.bundle_id = t.bundle_id
             AND orders.user_id <> claim_outcome.user_id)
         OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
     THEN
         RETURN 'wrong_user';
     ELSIF EXISTS (
         SELECT FROM transactions AS served
-        WHERE served.order_id = claim_outcome.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
-            AND served.original_transaction_id <> t.original_transaction_id)
+        WHERE served.order_id = claim_outcome.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
+            AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
     THEN
         RETURN 'order_used';
     ELSIF cardinality(owners) > 1 THEN
@@ -47,16 +48,16 @@ BEGIN
     is_new := FOUND;
     -- Written, and not only locked: who is about to give it back waits, and then sees what was delivered for it.
     UPDATE delivered_orders AS taken SET original_transaction_id = taken.original_transaction_id
-    WHERE NOT is_new AND taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id;
+    WHERE NOT is_new AND taken.order_id = take_order.order_id COLLATE "default" AND taken.bundle_id = t.bundle_id;
     is_ours := is_new OR EXISTS (
         SELECT FROM delivered_orders AS taken
-        WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
+        WHERE taken.order_id = take_order.order_id COLLATE "default" AND taken.bundle_id = t.bundle_id
             AND taken.original_transaction_id = t.original_transaction_id)
         -- Or it was taken for an original that Apple has corrected since.
         OR EXISTS (
             SELECT FROM transactions AS served
-            WHERE served.order_id = take_order.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
-                AND served.original_transaction_id = t.original_transaction_id);
+            WHERE served.order_id = take_order.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
+                AND served.place = 'black' AND served.original_transaction_id = t.original_transaction_id);
 END
 $$;
 COMMENT ON FUNCTION iap.take_order IS
@@ -179,7 +180,7 @@ BEGIN
         END IF;
     END IF;
     -- An order that is about to be purged as never paid is looked at again before it goes.
-    PERFORM FROM iap.orders WHERE order_id = wanted AND bundle_id = claim.bundle_id FOR KEY SHARE;
+    PERFORM FROM iap.orders WHERE order_id = wanted COLLATE "default" AND bundle_id = claim.bundle_id FOR KEY SHARE;
     outcome := coalesce(outcome, iap.claim_outcome(t, claim.user_id, wanted));
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
@@ -221,7 +222,7 @@ BEGIN
         attempt.outcome := 'undecided';
     END LOOP;
     IF is_new AND attempt.outcome <> 'delivered' THEN
-        DELETE FROM iap.delivered_orders WHERE order_id = wanted AND bundle_id = t.bundle_id;
+        DELETE FROM iap.delivered_orders WHERE order_id = wanted COLLATE "default" AND bundle_id = t.bundle_id;
     END IF;
     IF attempt.outcome = 'delivered' THEN
         PERFORM iap.move(

@@ -100,7 +100,7 @@ BEGIN
     END IF;
     IF is_new AND (taken = 'already_delivered' OR refunded_as IS NOT NULL) THEN
         DELETE FROM iap.delivered_orders AS ours
-        WHERE ours.order_id = end_owed.order_id AND ours.bundle_id = t.bundle_id;
+        WHERE ours.order_id = end_owed.order_id COLLATE "default" AND ours.bundle_id = t.bundle_id;
     END IF;
     IF end_owed.how = 'delivered' AND refunded_as IS NOT NULL THEN
         -- The night takes it out of white.

@@ -49,9 +49,7 @@ BEGIN
             WHERE own.user_id = is_own_token.user_id COLLATE "default"
                 AND own.app_account_token = is_own_token.app_account_token COLLATE "default"))
         AND NOT EXISTS (
-            SELECT
-            FROM iap.owners_by_token(
-                is_own_token.bundle_id, is_own_token.app_account_token COLLATE "default") AS owner
+            SELECT FROM iap.owners_by_token(is_own_token.bundle_id, is_own_token.app_account_token) AS owner
             WHERE owner <> is_own_token.user_id);
 END
 $$;

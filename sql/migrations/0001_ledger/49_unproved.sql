@@ -90,11 +90,14 @@ COMMENT ON FUNCTION iap.postpone_questions IS
 
 CREATE FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
+    -- By the collation that tokens are sorted by: see iap.receipts_of. Of whose purchase is asked has that of its ids.
     SELECT user_id FROM iap.orders AS o
-    WHERE o.app_account_token = owners_by_token.app_account_token AND o.bundle_id = owners_by_token.bundle_id
+    WHERE o.app_account_token = owners_by_token.app_account_token COLLATE "default"
+        AND o.bundle_id = owners_by_token.bundle_id
     UNION
     SELECT user_id FROM iap.account_tokens AS a
-    WHERE a.app_account_token = owners_by_token.app_account_token AND a.bundle_id = owners_by_token.bundle_id
+    WHERE a.app_account_token = owners_by_token.app_account_token COLLATE "default"
+        AND a.bundle_id = owners_by_token.bundle_id
 $$;
 COMMENT ON FUNCTION iap.owners_by_token IS 'Whose an appAccountToken is, as the app''s server said.';
 

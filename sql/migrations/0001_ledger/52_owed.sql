@@ -88,7 +88,9 @@ LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     uploaded bigint[];
 BEGIN
-    SELECT array_agg(receipt_id) INTO uploaded FROM iap.uploads WHERE order_id = receipts_for.order_id;
+    SELECT array_agg(receipt_id) INTO uploaded
+    FROM iap.uploads
+    WHERE order_id = receipts_for.order_id COLLATE "default";
     RETURN uploaded;
 END
 $$;

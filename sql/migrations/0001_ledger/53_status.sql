@@ -2,10 +2,11 @@
 
 CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
 LANGUAGE sql STABLE AS $$
+    -- In the collation that orders are sorted by: see iap.receipts_of.
     WITH named AS (
         SELECT d.transaction_id, d.environment
         FROM iap.transactions AS d
-        WHERE d.order_id = $2 AND d.bundle_id = $1
+        WHERE d.order_id = $2 COLLATE "default" AND d.bundle_id = $1
         UNION
         SELECT s.transaction_id, s.environment
         FROM unnest(iap.receipts_for($2)) AS uploaded (receipt_id)
@@ -19,7 +20,7 @@ LANGUAGE sql STABLE AS $$
         UNION
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c
-        WHERE c.order_ids @> ARRAY[$2] AND c.state = 'open' AND c.bundle_id = $1
+        WHERE c.order_ids @> ARRAY[$2 COLLATE "default"] AND c.state = 'open' AND c.bundle_id = $1
     )
     SELECT t.*
     FROM (
@@ -32,7 +33,7 @@ LANGUAGE sql STABLE AS $$
         CROSS JOIN LATERAL (
             SELECT c.transaction_id, c.environment
             FROM iap.cases AS c
-            WHERE c.order_ids[1] = $2 AND c.bundle_id = $1
+            WHERE c.order_ids[1] = $2 COLLATE "default" AND c.bundle_id = $1
             OFFSET 0
         ) AS matched
         CROSS JOIN LATERAL (
@@ -43,7 +44,7 @@ LANGUAGE sql STABLE AS $$
                 AND had.order_id IS NULL
             OFFSET 0
         ) AS d
-        WHERE o.order_id = $2 AND o.bundle_id = $1 AND NOT EXISTS (SELECT FROM named)
+        WHERE o.order_id = $2 COLLATE "default" AND o.bundle_id = $1 AND NOT EXISTS (SELECT FROM named)
     ) AS candidate
     CROSS JOIN LATERAL (
         SELECT * FROM iap.transactions AS found
@@ -89,12 +90,13 @@ BEGIN
     JOIN receipts USING (bucket, receipt_id)
     WHERE receipts.bundle_id = word_of_upload.bundle_id
         AND CASE
-            WHEN word_of_upload.order_id IS NULL THEN uploads.transaction_id = word_of_upload.transaction_id
-            ELSE uploads.order_id = word_of_upload.order_id
+            WHEN word_of_upload.order_id IS NULL
+            THEN uploads.transaction_id = word_of_upload.transaction_id COLLATE "default"
+            ELSE uploads.order_id = word_of_upload.order_id COLLATE "default"
         END;
     SELECT created_at INTO opened
     FROM orders
-    WHERE orders.order_id = word_of_upload.order_id AND orders.bundle_id = word_of_upload.bundle_id;
+    WHERE orders.order_id = word_of_upload.order_id COLLATE "default" AND orders.bundle_id = word_of_upload.bundle_id;
     RETURN CASE
         WHEN since IS NULL AND opened IS NULL THEN 'unknown'
         -- Two nights: StoreKit may write it into a later receipt, and Apple may tell of it by itself.
