@@ -105,6 +105,16 @@ import Testing
         #expect(MailText(news: news, prefix: "x").subject.hasSuffix("1.00 CAD, 1 more currency"))
     }
 
+    @Test func casesWithoutAPriceStandInTheSubjectToo() {
+        var news = News.complete(cases: 3)
+        news.findings?.cases.unpriced = 2
+        #expect(
+            MailText(news: news, prefix: "x").subject
+                == "x: 3 likely lost orders (2 new), 230 JPY, 45.98 USD, 2 without a price")
+        news.findings?.cases.money = []
+        #expect(MailText(news: news, prefix: "x").subject == "x: 3 likely lost orders (2 new), 2 without a price")
+    }
+
     @Test func aProgramThatFailsIsQuoted() async throws {
         try await Mailbox.with(script: "echo 'queue  is full\nsorry' >&2; exit 75") { mailbox in
             let told = await told(mailbox, News.complete())

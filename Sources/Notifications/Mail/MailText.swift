@@ -37,7 +37,8 @@ struct MailText {
         let shown = cases.money.prefix(Self.shownCurrencies).map(MoneyText.text)
         let rest = cases.money.count - shown.count
         let more = rest > 0 ? [rest.counted("more currency", "more currencies")] : []
-        return ([count] + shown + more).joined(separator: ", ")
+        let unpriced = cases.unpriced > 0 ? ["\(cases.unpriced) without a price"] : []
+        return ([count] + shown + more + unpriced).joined(separator: ", ")
     }
 
     /// The report's summary, or else what is known of the failure.

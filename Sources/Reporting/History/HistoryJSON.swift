@@ -24,6 +24,8 @@ public enum HistoryJSON {
         let closed: [String: Int]?
         /// Milliunits by currency.
         let money: [String: Int64]?
+        /// Cases that are left out of the money.
+        let unpriced: Int?
 
         init(_ run: PastRun) {
             runID = run.runID
@@ -45,6 +47,7 @@ public enum HistoryJSON {
                 Dictionary(
                     cases.money.map { ($0.currency.text, $0.milliunits) }, uniquingKeysWith: { first, _ in first })
             }
+            unpriced = cases?.unpriced
         }
 
         private static func named<Key: RawRepresentable<String>>(_ counts: [Key: Int]) -> [String: Int] {

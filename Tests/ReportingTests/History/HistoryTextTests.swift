@@ -7,11 +7,13 @@ import Testing
 @Suite struct HistoryTextTests {
     private static let night = Date(timeIntervalSince1970: 1_790_000_000)
 
-    private func run(_ id: Int64, open: Int, money: [Money] = []) -> PastRun {
+    private func run(_ id: Int64, open: Int, money: [Money] = [], unpriced: Int = 0) -> PastRun {
         PastRun(
             runID: id, now: Self.night + Double(id) * 86_400, state: .complete, exitCode: 0, reason: nil,
             receipts: ReceiptCounts(due: 10, verified: 9),
-            cases: CaseCounts(byLikelihood: [.high: open], new: 2, reopened: 1, closed: [.delivered: 4], money: money),
+            cases: CaseCounts(
+                byLikelihood: [.high: open], new: 2, reopened: 1, closed: [.delivered: 4], money: money,
+                unpriced: unpriced),
             pending: 5)
     }
 
@@ -37,6 +39,16 @@ import Testing
 
                 """)
         #expect(HistoryText(timeZone: .gmt).text(of: []) == "No run yet.\n")
+    }
+
+    @Test func casesWithoutAPriceStandBesideTheMoneyThatLeavesThemOut() throws {
+        let dollars = Money(milliunits: 990, currency: try #require(CurrencyCode("USD")))
+        let mixed = run(1, open: 5, money: [dollars], unpriced: 3)
+        let lines = HistoryText(timeZone: .gmt).text(of: [mixed, run(2, open: 1, unpriced: 1)]).split(separator: "\n")
+        #expect(lines.dropFirst(2).first?.hasSuffix("  0.99 USD, 3 without a price") == true)
+        #expect(lines.last?.hasSuffix("  0    1 without a price") == true)
+        let json = try HistoryJSON.text(of: [mixed])
+        #expect(json.contains(#""unpriced":3"#))
     }
 
     @Test func twoRunsDifferByWhatIsOpenedClosedAndJudgedOtherwise() throws {
