@@ -44,6 +44,18 @@ import Testing
         }
     }
 
+    @Test func whatHasNoPriceStandsBesideTheMoneyThatLeavesItOut() throws {
+        try withFolder { folder in
+            var mixed = run(1, days: 0)
+            mixed.cases.unpriced = 2
+            try write(mixed, to: folder)
+            let index = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            #expect(index.contains(#"<span class="soft"><span lang="en">2 without a price"#))
+            let figures = try String(contentsOfFile: "\(folder)/2026-09-21-run-1/figures.json", encoding: .utf8)
+            #expect(figures.contains(#""unpriced":2"#))
+        }
+    }
+
     @Test func leavesOutWhatWasTakenAway() throws {
         try withFolder { folder in
             try write(run(1, days: 0), to: folder)

@@ -68,20 +68,22 @@ import Testing
             try ReportFigures(Sample.run()).json() == """
                 {"by_likelihood":{"high":1,"low":0,"medium":0},"cases":1,"closed":0,"due":5,"money":{"JPY":230000},\
                 "new":1,"now":"2026-09-21T14:13:20.000Z","pending":7,"run_id":42,\
-                "time_zone":"Asia/Shanghai","verified":3}
+                "time_zone":"Asia/Shanghai","unpriced":0,"verified":3}
 
                 """)
     }
 
-    /// The list of all reports has those that were written before it was told how many were closed.
-    @Test func figuresWithoutTheClosedAreReadToo() throws {
+    /// The list of all reports has those that were written before it was told how many were closed or have no price.
+    @Test func figuresWithoutTheClosedOrUnpricedAreReadToo() throws {
         try withFolder { folder in
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let text = try ReportFigures(Sample.run()).json()
-            for written in [text, text.replacing("\"closed\":0,", with: "")] {
+            let older = text.replacing("\"closed\":0,", with: "").replacing("\"unpriced\":0,", with: "")
+            for written in [text, older] {
                 try written.write(toFile: "\(folder)/figures.json", atomically: true, encoding: .utf8)
                 let read = try #require(ReportFigures.read(folder))
                 #expect(read.cases == 1 && read.closed == (written == text ? 0 : nil))
+                #expect(read.unpriced == read.closed)
             }
         }
     }

@@ -113,6 +113,9 @@ struct Overview {
         if figures.sums.isEmpty {
             return "<span class=\"soft\">\(readers.text(figures.cases > 0 ? .priceUnknown : .none))</span>"
         }
-        return readers.each { reader in HTML.joined(figures.sums.map { "\(reader.money($0))" }) }
+        let sums = readers.each { reader in HTML.joined(figures.sums.map { "\(reader.money($0))" }) }
+        guard let unpriced = figures.unpriced, unpriced > 0 else { return sums }
+        let left = readers.each { $0.words.html(.unpriced, ["n": "\($0.number(unpriced))"]) }
+        return "\(sums) <span class=\"soft\">\(left)</span>"
     }
 }

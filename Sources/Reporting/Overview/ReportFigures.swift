@@ -14,6 +14,8 @@ struct ReportFigures: Codable, Equatable {
     let byLikelihood: [String: Int]
     /// Milliunits by currency.
     let money: [String: Int64]
+    /// Cases that are left out of the money; `nil` in a report older than this figure.
+    let unpriced: Int?
     let due, verified: Int
     /// Where the trail ended then; `nil` in a report older than this figure, and before any books were closed.
     let trailEnd: String?
@@ -30,6 +32,7 @@ struct ReportFigures: Codable, Equatable {
         byLikelihood = Dictionary(
             uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, run.cases.byLikelihood[$0] ?? 0) })
         money = Dictionary(uniqueKeysWithValues: run.cases.money.map { ($0.currency.text, $0.milliunits) })
+        unpriced = run.cases.unpriced
         due = run.receipts.due
         verified = run.receipts.verified
         trailEnd = run.trail?.end
@@ -42,7 +45,7 @@ struct ReportFigures: Codable, Equatable {
         case endedEarly = "ended_early"
         case cases, new, pending, closed
         case byLikelihood = "by_likelihood"
-        case money, due, verified
+        case money, unpriced, due, verified
         case trailEnd = "trail_end"
     }
 
