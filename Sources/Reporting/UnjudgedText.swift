@@ -16,12 +16,12 @@ struct UnjudgedText: Sentence {
             }
         let isSubscription = unjudged.productType == .autoRenewable
         let type = unjudged.productType ?? .consumable
+        let unpriced = unjudged.unpriced > 0 ? [words(.unpriced, ["n": String(unjudged.unpriced)])] : []
+        let sums = unjudged.money.map(money) + unpriced
         values = [
             "app": unjudged.bundleID.text, "type": words(Self.name(of: unjudged.productType)),
             "n": String(unjudged.transactions), "customers": String(unjudged.customers),
-            "money": unjudged.money.isEmpty
-                ? words(.unpriced, ["n": String(unjudged.transactions)])
-                : unjudged.money.map(money).joined(separator: ", "),
+            "money": sums.isEmpty ? words(.none) : sums.joined(separator: ", "),
             "calls": isSubscription ? "iap.entitle, iap.claim" : "iap.claim",
             "key": unjudged.cause == .ignored
                 ? type.rawValue : "\(type.rawValue) = \(isSubscription ? "entitlement | claim" : "claim") | ignore",

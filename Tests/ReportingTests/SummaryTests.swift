@@ -122,7 +122,10 @@ import Testing
         run.unjudged = [
             Unjudged(
                 bundleID: bundleID, productType: .autoRenewable, cause: .notConnected, transactions: 223, customers: 5,
-                money: [])
+                money: [], unpriced: 223),
+            Unjudged(
+                bundleID: bundleID, productType: .consumable, cause: .ignored, transactions: 4, customers: 2,
+                money: [Money(milliunits: 990, currency: try #require(CurrencyCode("USD")))], unpriced: 3),
         ]
         run.unpriced = [
             UnpricedProduct(
@@ -134,6 +137,7 @@ import Testing
             text.contains(
                 "\nnot connected       com.example.game is not connected for auto-renewable subscriptions: what was "
                     + "paid (purchases: 223, customers: 5, 223 without a price) is not looked at."))
+        #expect(text.contains("(purchases: 4, customers: 2, 0.99 USD, 3 without a price) is not looked at, as "))
         #expect(text.contains("set “auto_renewable = entitlement | claim | ignore” in its section."))
         #expect(
             text.contains(

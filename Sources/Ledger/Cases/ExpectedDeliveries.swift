@@ -88,9 +88,10 @@ extension LedgerSession {
             let rows = try await connection.query(
                 """
                 SELECT
-                    white.bundle_id, expected.product_type, cause, white.booked_currency AS currency,
-                    grouping(white.booked_currency) = 1 AS is_total,
-                    count(*) AS transactions, sum(white.booked_milliunits)::bigint AS milliunits,
+                    white.bundle_id, expected.product_type, cause, price.currency,
+                    grouping(price.currency) = 1 AS is_total,
+                    count(*) AS transactions, count(*) - count(price.milliunits) AS unpriced,
+                    sum(price.milliunits)::bigint AS milliunits,
                     count(DISTINCT coalesce(white.admitted_user_id, seen.user_id)) AS customers
                 FROM white
                 LEFT JOIN products USING (bundle_id, product_id)
@@ -101,6 +102,11 @@ extension LedgerSession {
                         WHEN NOT (\(Self.isBoughtSince)) THEN 'before_connected'
                     END AS cause
                 ) AS why
+                CROSS JOIN LATERAL (
+                    SELECT
+                        \(BookedPrice.milliunits(of: "white")) AS milliunits,
+                        \(BookedPrice.currency(of: "white")) AS currency
+                ) AS price
                 LEFT JOIN LATERAL (
                     SELECT sightings.user_id
                     FROM sightings
@@ -113,7 +119,7 @@ extension LedgerSession {
                 GROUP BY
                     GROUPING SETS (
                         (white.bundle_id, expected.product_type, cause),
-                        (white.bundle_id, expected.product_type, cause, white.booked_currency))
+                        (white.bundle_id, expected.product_type, cause, price.currency))
                 ORDER BY white.bundle_id, expected.product_type, cause, is_total, currency
                 """)
             return try Self.unjudged(rows)
@@ -134,7 +140,8 @@ extension LedgerSession {
                     bundleID: try row.id("bundle_id"), productType: try row.expectedType(),
                     cause: try row.word("cause"),
                     transactions: try row.decode("transactions", as: Int.self),
-                    customers: try row.decode("customers", as: Int.self), money: money))
+                    customers: try row.decode("customers", as: Int.self), money: money,
+                    unpriced: try row.decode("unpriced", as: Int.self)))
             money = []
         }
         return found

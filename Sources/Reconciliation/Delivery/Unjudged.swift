@@ -19,9 +19,12 @@ public struct Unjudged: Hashable, Sendable, Codable {
     public let customers: Int
     /// By currency, as far as prices are known.
     public let money: [Money]
+    /// How many the money leaves out, as their price is not known.
+    public let unpriced: Int
 
     public init(
-        bundleID: BundleID, productType: ProductType?, cause: Cause, transactions: Int, customers: Int, money: [Money]
+        bundleID: BundleID, productType: ProductType?, cause: Cause, transactions: Int, customers: Int,
+        money: [Money], unpriced: Int
     ) {
         self.bundleID = bundleID
         self.productType = productType
@@ -29,5 +32,6 @@ public struct Unjudged: Hashable, Sendable, Codable {
         self.transactions = transactions
         self.customers = customers
         self.money = money
+        self.unpriced = unpriced
     }
 }

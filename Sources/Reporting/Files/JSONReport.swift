@@ -107,6 +107,7 @@ enum JSONReport {
         let transactions, customers: Int
         /// Milliunits by currency.
         let money: [String: Int64]
+        let unpriced: Int
     }
 
     /// What other sessions had locked.
@@ -242,7 +243,8 @@ extension JSONReport.NotJudged {
             bundleID: unjudged.bundleID.text, productType: unjudged.productType?.rawValue,
             cause: unjudged.cause.rawValue, transactions: unjudged.transactions, customers: unjudged.customers,
             money: Dictionary(
-                unjudged.money.map { ($0.currency.text, $0.milliunits) }, uniquingKeysWith: { first, _ in first }))
+                unjudged.money.map { ($0.currency.text, $0.milliunits) }, uniquingKeysWith: { first, _ in first }),
+            unpriced: unjudged.unpriced)
     }
 }
 

@@ -283,6 +283,33 @@ import Verification
         }
     }
 
+    /// As a case does, so that a purchase costs the same whether it is looked at or not.
+    @Test func whatIsNotLookedAtCountsAtTodaysListPriceIfNoneWasBooked() async throws {
+        try await withPlay { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            play.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil, delivery: [:])
+            try await play.administer("UPDATE iap.products SET list_price_milliunits = NULL, currency = NULL")
+            for (id, product) in [("1000000000001812", "gems.60"), ("1000000000001813", "noads")] {
+                #expect(try await play.admit(play.buy(id, product) { $0.price = nil }) == "white")
+            }
+            let first = try await play.night().report.unjudged
+            #expect(first.flatMap(\.money).isEmpty)
+            #expect(first.map(\.unpriced).reduce(0, +) == 2)
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
+                VALUES (\(Play.bundleID), 'gems.60', 'consumable', 'Gems', 990, 'USD')
+                ON CONFLICT (bundle_id, product_id) DO UPDATE
+                    SET list_price_milliunits = EXCLUDED.list_price_milliunits, currency = EXCLUDED.currency
+                """)
+            let second = try await play.night(2).report.unjudged
+            #expect(second.flatMap(\.money).map(\.milliunits) == [990])
+            #expect(second.map(\.unpriced).reduce(0, +) == 1)
+        }
+    }
+
     /// A tester's purchases are delivered by the new code, while the old one still delivers those of customers.
     @Test func whatATesterClaimsConnectsNobody() async throws {
         try await withPlay { play in
