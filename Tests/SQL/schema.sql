@@ -1589,7 +1589,7 @@ BEGIN
         END IF;
     END IF;
     -- An order that is about to be purged as never paid is looked at again before it goes.
-    PERFORM FROM iap.orders WHERE order_id = wanted AND bundle_id = claim.bundle_id FOR KEY SHARE;
+    PERFORM FROM iap.orders WHERE order_id = wanted COLLATE "default" AND bundle_id = claim.bundle_id FOR KEY SHARE;
     outcome := coalesce(outcome, iap.claim_outcome(t, claim.user_id, wanted));
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
@@ -1631,7 +1631,7 @@ BEGIN
         attempt.outcome := 'undecided';
     END LOOP;
     IF is_new AND attempt.outcome <> 'delivered' THEN
-        DELETE FROM iap.delivered_orders WHERE order_id = wanted AND bundle_id = t.bundle_id;
+        DELETE FROM iap.delivered_orders WHERE order_id = wanted COLLATE "default" AND bundle_id = t.bundle_id;
     END IF;
     IF attempt.outcome = 'delivered' THEN
         PERFORM iap.move(
@@ -1661,17 +1661,18 @@ BEGIN
         RETURN otherwise;
     END IF;
     owners := iap.owners_of(t);
+    -- Orders are looked for in the collation that they are sorted by: see iap.receipts_of.
     IF EXISTS (
         SELECT FROM orders
-        WHERE orders.order_id = claim_outcome.order_id AND orders.bundle_id = t.bundle_id
+        WHERE orders.order_id = claim_outcome.order_id COLLATE "default" AND orders.bundle_id = t.bundle_id
             AND orders.user_id <> claim_outcome.user_id)
         OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
     THEN
         RETURN 'wrong_user';
     ELSIF EXISTS (
         SELECT FROM transactions AS served
-        WHERE served.order_id = claim_outcome.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
-            AND served.original_transaction_id <> t.original_transaction_id)
+        WHERE served.order_id = claim_outcome.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
+            AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
     THEN
         RETURN 'order_used';
     ELSIF cardinality(owners) > 1 THEN
@@ -2328,7 +2329,7 @@ BEGIN
     END IF;
     IF is_new AND (taken = 'already_delivered' OR refunded_as IS NOT NULL) THEN
         DELETE FROM iap.delivered_orders AS ours
-        WHERE ours.order_id = end_owed.order_id AND ours.bundle_id = t.bundle_id;
+        WHERE ours.order_id = end_owed.order_id COLLATE "default" AND ours.bundle_id = t.bundle_id;
     END IF;
     IF end_owed.how = 'delivered' AND refunded_as IS NOT NULL THEN
         -- The night takes it out of white.
@@ -3921,9 +3922,7 @@ BEGIN
             WHERE own.user_id = is_own_token.user_id COLLATE "default"
                 AND own.app_account_token = is_own_token.app_account_token COLLATE "default"))
         AND NOT EXISTS (
-            SELECT
-            FROM iap.owners_by_token(
-                is_own_token.bundle_id, is_own_token.app_account_token COLLATE "default") AS owner
+            SELECT FROM iap.owners_by_token(is_own_token.bundle_id, is_own_token.app_account_token) AS owner
             WHERE owner <> is_own_token.user_id);
 END
 $$;
@@ -5130,11 +5129,14 @@ COMMENT ON FUNCTION iap.owners_by_history(t iap.transactions, user_id text, rece
 CREATE FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) RETURNS SETOF text
     LANGUAGE sql STABLE
     AS $$
+    -- By the collation that tokens are sorted by: see iap.receipts_of. Of whose purchase is asked has that of its ids.
     SELECT user_id FROM iap.orders AS o
-    WHERE o.app_account_token = owners_by_token.app_account_token AND o.bundle_id = owners_by_token.bundle_id
+    WHERE o.app_account_token = owners_by_token.app_account_token COLLATE "default"
+        AND o.bundle_id = owners_by_token.bundle_id
     UNION
     SELECT user_id FROM iap.account_tokens AS a
-    WHERE a.app_account_token = owners_by_token.app_account_token AND a.bundle_id = owners_by_token.bundle_id
+    WHERE a.app_account_token = owners_by_token.app_account_token COLLATE "default"
+        AND a.bundle_id = owners_by_token.bundle_id
 $$;
 
 COMMENT ON FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) IS 'Whose an appAccountToken is, as the app''s server said.';
@@ -5564,7 +5566,9 @@ CREATE FUNCTION iap.receipts_for(order_id text) RETURNS bigint[]
 DECLARE
     uploaded bigint[];
 BEGIN
-    SELECT array_agg(receipt_id) INTO uploaded FROM iap.uploads WHERE order_id = receipts_for.order_id;
+    SELECT array_agg(receipt_id) INTO uploaded
+    FROM iap.uploads
+    WHERE order_id = receipts_for.order_id COLLATE "default";
     RETURN uploaded;
 END
 $$;
@@ -7385,16 +7389,16 @@ BEGIN
     is_new := FOUND;
     -- Written, and not only locked: who is about to give it back waits, and then sees what was delivered for it.
     UPDATE delivered_orders AS taken SET original_transaction_id = taken.original_transaction_id
-    WHERE NOT is_new AND taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id;
+    WHERE NOT is_new AND taken.order_id = take_order.order_id COLLATE "default" AND taken.bundle_id = t.bundle_id;
     is_ours := is_new OR EXISTS (
         SELECT FROM delivered_orders AS taken
-        WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
+        WHERE taken.order_id = take_order.order_id COLLATE "default" AND taken.bundle_id = t.bundle_id
             AND taken.original_transaction_id = t.original_transaction_id)
         -- Or it was taken for an original that Apple has corrected since.
         OR EXISTS (
             SELECT FROM transactions AS served
-            WHERE served.order_id = take_order.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
-                AND served.original_transaction_id = t.original_transaction_id);
+            WHERE served.order_id = take_order.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
+                AND served.place = 'black' AND served.original_transaction_id = t.original_transaction_id);
 END
 $$;
 
@@ -7618,10 +7622,11 @@ COMMENT ON FUNCTION iap.taken_until(taken_at timestamp with time zone) IS 'From 
 CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
     AS $_$
+    -- In the collation that orders are sorted by: see iap.receipts_of.
     WITH named AS (
         SELECT d.transaction_id, d.environment
         FROM iap.transactions AS d
-        WHERE d.order_id = $2 AND d.bundle_id = $1
+        WHERE d.order_id = $2 COLLATE "default" AND d.bundle_id = $1
         UNION
         SELECT s.transaction_id, s.environment
         FROM unnest(iap.receipts_for($2)) AS uploaded (receipt_id)
@@ -7635,7 +7640,7 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
         UNION
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c
-        WHERE c.order_ids @> ARRAY[$2] AND c.state = 'open' AND c.bundle_id = $1
+        WHERE c.order_ids @> ARRAY[$2 COLLATE "default"] AND c.state = 'open' AND c.bundle_id = $1
     )
     SELECT t.*
     FROM (
@@ -7648,7 +7653,7 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
         CROSS JOIN LATERAL (
             SELECT c.transaction_id, c.environment
             FROM iap.cases AS c
-            WHERE c.order_ids[1] = $2 AND c.bundle_id = $1
+            WHERE c.order_ids[1] = $2 COLLATE "default" AND c.bundle_id = $1
             OFFSET 0
         ) AS matched
         CROSS JOIN LATERAL (
@@ -7659,7 +7664,7 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
                 AND had.order_id IS NULL
             OFFSET 0
         ) AS d
-        WHERE o.order_id = $2 AND o.bundle_id = $1 AND NOT EXISTS (SELECT FROM named)
+        WHERE o.order_id = $2 COLLATE "default" AND o.bundle_id = $1 AND NOT EXISTS (SELECT FROM named)
     ) AS candidate
     CROSS JOIN LATERAL (
         SELECT * FROM iap.transactions AS found
@@ -8239,12 +8244,13 @@ BEGIN
     JOIN receipts USING (bucket, receipt_id)
     WHERE receipts.bundle_id = word_of_upload.bundle_id
         AND CASE
-            WHEN word_of_upload.order_id IS NULL THEN uploads.transaction_id = word_of_upload.transaction_id
-            ELSE uploads.order_id = word_of_upload.order_id
+            WHEN word_of_upload.order_id IS NULL
+            THEN uploads.transaction_id = word_of_upload.transaction_id COLLATE "default"
+            ELSE uploads.order_id = word_of_upload.order_id COLLATE "default"
         END;
     SELECT created_at INTO opened
     FROM orders
-    WHERE orders.order_id = word_of_upload.order_id AND orders.bundle_id = word_of_upload.bundle_id;
+    WHERE orders.order_id = word_of_upload.order_id COLLATE "default" AND orders.bundle_id = word_of_upload.bundle_id;
     RETURN CASE
         WHEN since IS NULL AND opened IS NULL THEN 'unknown'
         -- Two nights: StoreKit may write it into a later receipt, and Apple may tell of it by itself.
