@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(64);
+SELECT plan(67);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -182,6 +182,16 @@ SELECT is(
 SELECT is(
     (pg_temp.became('{"refund_told_at": "2026-03-01T00:00Z"}', pg_temp.read_from('2026-03-01T00:00Z'))).refunded_at,
     NULL, 'and so does the one that told of it');
+-- And it was taken back before that receipt was made: a refund that came after is another.
+SELECT is(
+    (pg_temp.became(patch, pg_temp.read_from(made_at))).refund_reversed_at, reversed_at::timestamptz,
+    'taken back at ' || reversed_at)
+FROM (
+    VALUES
+        ('{"refund_told_at": "2026-03-05T13:30Z"}'::jsonb, '2026-03-05T15:00Z', '2026-03-05T15:00Z'),
+        ('{"refund_told_at": "2026-03-05T13:30Z"}', '2026-03-05T13:30Z', '2026-03-06T19:00Z'),
+        ('{"refund_told_at": "2026-03-05T13:30Z"}', NULL, '2026-03-06T19:00Z')
+) AS words (patch, made_at, reversed_at);
 -- What Apple told by itself it answers of the customer's history minutes later.
 CREATE FUNCTION pg_temp.asked_at(verified_at text) RETURNS timestamptz LANGUAGE sql AS $$
     SELECT (pg_temp.became(
