@@ -3128,7 +3128,9 @@ BEGIN
             t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
     ELSIF iap.ends_refund(was, v) THEN
-        t := iap.paid_again(t, v.verified_at, at);
+        -- By a receipt it was so when that was made: of what came since, Apple may have told before tonight.
+        t := iap.paid_again(
+            t, CASE WHEN v.made_at > was.refund_told_at THEN v.made_at ELSE v.verified_at END, at);
     ELSIF t.delivered_by = 'entitlement' AND t.refunded_at IS NULL
         AND t.original_transaction_id <> was.original_transaction_id AND iap.is_granted_to_others(was)
     THEN
