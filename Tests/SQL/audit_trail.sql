@@ -411,17 +411,10 @@ INSERT INTO audit.erasures (number, event_id, digest, left_as)
 SELECT -number, 1, '', '' FROM generate_series(1, 2000) AS number;
 ANALYZE audit.erasures;
 SELECT test.note('after all that');
-CREATE FUNCTION test.read_for_a_link(relation regclass) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    before bigint := test.rows_read(relation);
-BEGIN
-    PERFORM audit.block((SELECT max(event_id) - 1 FROM iap.events), (SELECT max(event_id) FROM iap.events), '{}', '{}');
-    RETURN test.rows_read(relation) - before;
-END
-$$;
 SELECT cmp_ok(
-    test.read_for_a_link('audit.erasures'), '<', 10::bigint, 'for a link of the chain only what it covers is read');
+    test.rows_read_by(
+        'audit.erasures', $$SELECT audit.block(max(event_id) - 1, max(event_id), '{}', '{}') FROM iap.events$$),
+    '<', 10::bigint, 'for a link of the chain only what it covers is read');
 
 SELECT * FROM finish();
 ROLLBACK;

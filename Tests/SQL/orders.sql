@@ -126,17 +126,11 @@ SELECT 'com.example.years', 'years-' || number, 'pat', 'gems', now() - (100 + nu
 FROM generate_series(1, 4000) AS number;
 ANALYZE iap.orders;
 SET LOCAL enable_seqscan = off;
-CREATE FUNCTION test.read_to_purge_a_day() RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    before bigint := test.rows_read('iap.orders');
-BEGIN
-    PERFORM test.run_as('iap_job', $purge$
-        SELECT iap.purge_orders(now() - interval '140 days', now() - interval '139 days', 1000)$purge$);
-    RETURN test.rows_read('iap.orders') - before;
-END
-$$;
-SELECT cmp_ok(test.read_to_purge_a_day(), '<', 100::bigint, 'whatever lies beside them');
+SELECT cmp_ok(
+    test.rows_read_by(
+        'iap.orders', $$SELECT iap.purge_orders(now() - interval '140 days', now() - interval '139 days', 1000)$$,
+        'iap_job'),
+    '<', 100::bigint, 'whatever lies beside them');
 SELECT is(
     (SELECT count(*) FROM iap.orders WHERE bundle_id = 'com.example.years'), 3996::bigint, 'and takes them away');
 

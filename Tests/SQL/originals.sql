@@ -700,17 +700,9 @@ SET product_id = 'other', source = 'verify_receipt',
     product_type = CASE WHEN transaction_id ~ '[5-9]$' THEN 'consumable' END
 WHERE starts_with(transaction_id, 'many-');
 ANALYZE iap.transactions, iap.products;
-CREATE FUNCTION test.read_by(query text) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    before bigint := test.rows_read('iap.transactions');
-BEGIN
-    PERFORM test.run_as('iap_job', query);
-    RETURN test.rows_read('iap.transactions') - before;
-END
-$$;
 SELECT cmp_ok(
-    test.read_by('SELECT iap.withdraw_all_restored(7, now(), 10)'), '<', 1000::bigint,
+    test.rows_read_by('iap.transactions', 'SELECT iap.withdraw_all_restored(7, now(), 10)', 'iap_job'),
+    '<', 1000::bigint,
     'and of what the list calls something else none is read');
 
 SELECT * FROM finish();

@@ -351,16 +351,9 @@ FROM iap.transactions AS t CROSS JOIN generate_series(1, 2000) AS number
 WHERE t.transaction_id = '136';
 ANALYZE iap.transactions;
 SELECT test.ordered('order-of-much', 'moe');
-CREATE FUNCTION test.read_for_an_order() RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    before bigint := test.rows_read('iap.transactions');
-BEGIN
-    PERFORM test.status(NULL, 'order-of-much');
-    RETURN test.rows_read('iap.transactions') - before;
-END
-$$;
-SELECT cmp_ok(test.read_for_an_order(), '<', 100::bigint, 'so that none of it is read');
+SELECT cmp_ok(
+    test.rows_read_by('iap.transactions', $$SELECT test.status(NULL, 'order-of-much')$$), '<', 100::bigint,
+    'so that none of it is read');
 
 -- An erasure asks for each app that a table names: its collation must not keep a user's own orders from being found by
 -- the index of users.
@@ -368,17 +361,8 @@ INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, app_account_to
 SELECT 'com.example.a', 'other-' || number, 'other-' || number, 'gems', md5(number::text)::uuid::text
 FROM generate_series(1, 2000) AS number;
 ANALYZE iap.orders;
-CREATE FUNCTION test.read_of_orders(query text) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    before bigint := test.rows_read('iap.orders');
-BEGIN
-    EXECUTE query;
-    RETURN test.rows_read('iap.orders') - before;
-END
-$$;
 SELECT cmp_ok(
-    test.read_of_orders(format('SELECT %s FROM iap.products LIMIT 1', asked)), '<', 100::bigint, asked)
+    test.rows_read_by('iap.orders', format('SELECT %s FROM iap.products LIMIT 1', asked)), '<', 100::bigint, asked)
 FROM unnest(ARRAY[
     $$iap.receipts_of(bundle_id, 'moe')$$,
     $$(SELECT count(*) FROM iap.open_for(bundle_id, 'moe'))$$,

@@ -57,20 +57,11 @@ FROM generate_series(1, 20000) AS number;
 ANALYZE iap.transactions;
 UPDATE audit.frontier SET upto = (SELECT last_value FROM iap.trail);
 SELECT test.admit('since'), test.claim('since');
-CREATE FUNCTION test.read_by(query text) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    before bigint := test.rows_read('iap.transactions');
-BEGIN
-    PERFORM test.run_as('iap_job', query);
-    RETURN test.rows_read('iap.transactions') - before;
-END
-$$;
 SELECT cmp_ok(
-    test.read_by('SELECT iap.connect()'), '<', 1000::bigint,
+    test.rows_read_by('iap.transactions', 'SELECT iap.connect()', 'iap_job'), '<', 1000::bigint,
     'who is connected by what was delivered since is told by that alone');
 SELECT cmp_ok(
-    test.read_by('SELECT iap.count_refunds_once(7, now())'), '<', 1000::bigint,
+    test.rows_read_by('iap.transactions', 'SELECT iap.count_refunds_once(7, now())', 'iap_job'), '<', 1000::bigint,
     'and so is what was refunded under several ids');
 
 SELECT * FROM finish();

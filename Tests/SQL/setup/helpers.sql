@@ -298,6 +298,21 @@ LANGUAGE sql AS $$
     WHERE indrelid = relation
 $$;
 
+-- How many rows of a table a query reads, asked under a role or as who tests.
+CREATE FUNCTION test.rows_read_by(relation regclass, query text, role name DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := test.rows_read(relation);
+BEGIN
+    IF role IS NULL THEN
+        EXECUTE query;
+    ELSE
+        PERFORM test.run_as(role, query);
+    END IF;
+    RETURN test.rows_read(relation) - before;
+END
+$$;
+
 INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
 VALUES
     ('com.example.a', 'gems', 'consumable', '60 Gems', 990, 'USD'),
