@@ -91,7 +91,7 @@ import Testing
         #expect(MailText(news: News.complete(cases: 0), prefix: "x").subject == "x: no likely lost orders")
         #expect(
             MailText(news: News.alarming(cases: 0), prefix: "x").subject
-                == "x: ALERT: money_lost of com.example.game, no likely lost orders")
+                == "x: ALERT: money lost in com.example.game, no likely lost orders")
     }
 
     @Test func onlySomeCurrenciesStandInTheSubject() {

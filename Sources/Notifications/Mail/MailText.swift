@@ -25,7 +25,10 @@ struct MailText {
 
     private var alerts: String? {
         guard let alerts = news.findings?.alerts, !alerts.isEmpty else { return nil }
-        let shown = alerts.prefix(Self.shownAlerts).map { "\($0.name) of \($0.bundleID)" }
+        let shown = alerts.prefix(Self.shownAlerts).map {
+            // As people read it: “money lost in com.example.game”.
+            $0.name.replacing("_", with: " ") + " in \($0.bundleID)"
+        }
         let rest = alerts.count - shown.count
         return "ALERT: " + (shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ")
     }
