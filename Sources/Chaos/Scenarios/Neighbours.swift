@@ -44,7 +44,7 @@ enum Neighbours {
             },
             Scenario("migration-stays", "a migration's lock that stays all night, then a run") { stage, _ in
                 try await withTablesLocked(stage, letting: nil) {
-                    try await stage.run(stage.job.impatient, expecting: [69])
+                    try await stage.run(stage.job.impatient, expecting: [75])
                 }
                 try await stage.finishAndCompare()
             },
