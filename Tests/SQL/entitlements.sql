@@ -242,7 +242,9 @@ DELETE FROM iap.cases WHERE transaction_id ~ '^[qr]';
 DELETE FROM iap.entitlements WHERE original_transaction_id IN ('q1', 'r1');
 
 -- Nor does a grant reach over what it was not said for where the end of what came before is not known, or the type.
-SELECT test.admit_days_ago('n4', 'n4', 40), test.entitle(325, 'n4'), test.said_days_ago('n4', 40);
+-- Whatever else the customer bought meanwhile: that is another subscription's.
+SELECT test.admit_days_ago('n4', 'n4', 42), test.admit_days_ago('nd', 'nd', 41),
+    test.entitle(325, 'n4'), test.said_days_ago('n4', 40);
 SELECT is(test.open_of('n4'), NULL, 'a year whose end Apple has yet to tell is served');
 SELECT test.period('n5', -10, 20, 'n4', 'premium.month');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'no night takes it for the upgrade');
@@ -274,8 +276,8 @@ SELECT test.run_as('iap_app', $$
 SELECT test.run_as('iap_app', $$
     SELECT iap.entitle('com.example.a', 'n9', 'nick', now() + interval '23 hours')$$);
 SELECT is(test.claim('n9', 'nick'), 'already_delivered', 'a pass of a day, of whatever type, is had once');
-DELETE FROM iap.transactions WHERE transaction_id ~ '^n[4-9ab]$';
-DELETE FROM iap.moves WHERE transaction_id ~ '^n[4-9ab]$';
+DELETE FROM iap.transactions WHERE transaction_id ~ '^n[4-9abd]$';
+DELETE FROM iap.moves WHERE transaction_id ~ '^n[4-9abd]$';
 DELETE FROM iap.entitlements WHERE original_transaction_id IN ('n4', 'n6', 'n8', 'n9');
 DELETE FROM iap.delivered_originals WHERE original_transaction_id IN ('n6', 'n9');
 

@@ -493,6 +493,13 @@ SELECT test.admit('e1', product_id => 'full'), test.admit('e2', 'e1', 'full'), t
 SELECT test.refunded('e1', 'e1'), test.carry();
 SELECT is(test.refunded('e2', 'e1', true), 'black', 'the delivered id without a refund, later');
 SELECT is(test.carry(), '0', 'goes before the other''s');
+-- Nor is a refund that Apple told of it after that taken back with the other's, though both are of one day.
+SELECT test.hear(test.heard(
+    'e2', 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => 'e1',
+    exclusion => 'refunded', refunded_at => now() - interval '1 hour', verified_at => now() + interval '3 hours'), 9);
+SELECT test.refunded('e1', 'e1', true);
+SELECT is(test.carry(), '0', 'and so does that it is refunded again');
+SELECT isnt_empty($$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = 'e2'$$, 'which stays');
 -- Two restored ids of one delivery, and one of another purchase that was delivered twice.
 SELECT test.admit('f1', product_id => 'full'), test.admit('f2', 'f1', 'full'), test.admit('f3', 'f1', 'full'),
     test.claim('f3');

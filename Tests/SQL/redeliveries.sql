@@ -11,9 +11,9 @@ BEGIN
     RESET ROLE;
 END
 $$;
-CREATE FUNCTION test.order_all() RETURNS text
+CREATE FUNCTION test.order_all(environment text DEFAULT 'Production') RETURNS text
 LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
-    SELECT test.run_as('iap_job', $call$SELECT iap.order_redeliveries('com.example.a', 'Production', 1, now())$call$)
+    SELECT test.run_as('iap_job', format('SELECT iap.order_redeliveries(%L, %L, 1, now())', 'com.example.a', $1))
 $$;
 CREATE FUNCTION test.settle(run bigint) RETURNS text
 LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
@@ -39,6 +39,12 @@ SELECT is(test.order_all(), '0', 'and ordered once');
 SELECT results_eq(
     'SELECT transaction_id COLLATE "default", user_id, ordered_by, tries, ended_as FROM iap.redeliveries',
     $$VALUES ('100', 'ann', 'iap-reconcile', 0, NULL::text)$$, 'with its owner');
+SELECT test.admit('t100', environment => 'Sandbox'), test.open_case('t100', '{ann}');
+UPDATE iap.cases SET environment = 'Sandbox' WHERE transaction_id = 't100';
+SELECT is(test.order_all(), '0', 'a tester''s is not ordered with what was paid');
+SELECT is(test.order_all('Sandbox'), '1', 'but with what testers have');
+DELETE FROM iap.redeliveries WHERE transaction_id = 't100';
+UPDATE iap.cases SET likelihood = 'medium' WHERE transaction_id = 't100';
 
 -- What a row that could not be taken may say was delivered is ordered by nobody but a person.
 SELECT test.admit(id, user_id => 'ann'), test.open_case(id, '{ann}') FROM unnest(ARRAY['106', '107', '108']) AS id;
