@@ -140,6 +140,9 @@ SELECT test.is_refused(
     'iap_app', $$
         SELECT iap.admit('com.example.a', 'Production', '241', '240', 'full', 1, now())$$, '55000', '%not owed%',
     'nor admitted');
+SELECT is(test.admit('246', '240', 'gems'), 'white', 'something else of the same original');
+SELECT is(test.claim('241'), 'excluded', 'is not had by it either');
+SELECT is(test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', '241')$$), 'not paid', 'nor told of');
 
 -- Nor may an id that is a tester's, too, stand in the way of what it restores, or one be claimed as another's purchase.
 SELECT test.admit('232', '230', 'gems', environment => 'Sandbox', user_id => 'tess'),

@@ -98,7 +98,8 @@ SELECT test.hear(test.heard(
 SELECT is(test.admit('14B', '14A', 'unlisted'), 'white', 'the next period of a subscription is owed');
 SELECT test.admit('15A', '15A', 'unlisted'), test.resolve('15A', 'refunded');
 SELECT is(test.admit('15B', '15A', 'unlisted'), 'white', 'and so is what may be one, for all that the server said');
-SELECT is(test.claim(id), 'delivered', 'and claimed') FROM unnest('{14B,15B}'::text[]) AS id;
+SELECT is(test.admit('13C', '13A', 'unlisted.too'), 'white', 'or another product of the original');
+SELECT is(test.claim(id), 'delivered', 'and claimed') FROM unnest('{14B,15B,13C}'::text[]) AS id;
 
 SELECT is(test.hear_again('5B', '5A', 1), 'white', 'what Apple told of under the id of a restore');
 SELECT is(test.hear_again('5A', '5A', 1, now()), 'refunded', 'and refunded then');
@@ -122,6 +123,9 @@ SELECT is(test.keep_owed_once(), '0 0', 'under one id');
 SELECT is(test.claim('5B'), 'delivered', 'and may be claimed by either');
 SELECT results_eq($$SELECT test.places('5A')$$, $$VALUES ('5A black'), ('5B restored')$$, 'which delivers it');
 SELECT is(test.claim('5A'), 'already_delivered', 'once');
+SELECT is(test.hear_again('5A', '5A', 5, now()), 'black', 'what is refunded after its delivery');
+SELECT is(test.hear_again('5C', '5A', 5), 'white', 'and comes under one more id');
+SELECT is(test.claim('5C'), 'already_delivered', 'was delivered all the same');
 
 -- Where the one that Apple refunds is not the one that stands for the purchase.
 SELECT is(test.hear_again('6A', '6A', 1), 'white', 'the original is owed');
@@ -539,6 +543,11 @@ SELECT test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 100)')
 SELECT set_eq(
     $$SELECT test.places(original) FROM unnest(ARRAY['k1', 'g0', 'h0']) AS original$$,
     ARRAY['k1 white', 'k2 white', 'g1 white', 'h1 family_shared', 'h2 white'], 'each of these is another purchase');
+SELECT test.hear(test.heard(
+    'h4', product_id => 'unheard.of', original_transaction_id => 'h3', exclusion => 'family_shared',
+    refunded_at => now()));
+SELECT is(test.admit('h5', 'h3', 'unheard.of'), 'white', 'also where nobody knows what was shared');
+SELECT is(test.claim('h5'), 'delivered', 'what was paid is to be had');
 
 -- Also where Apple tells late that it is shared: of what was delivered, restored or dismissed by then.
 CREATE FUNCTION test.share(id text, original text, is_over boolean DEFAULT false) RETURNS text
@@ -663,6 +672,10 @@ SELECT results_eq($$SELECT test.places('r10')$$, $$VALUES ('r9 restored')$$, 'as
 SELECT is(test.reopen('r8'), 'reopened', 'until that is taken back');
 SELECT is(test.claim('r8'), 'delivered', 'and it is delivered by its server');
 SELECT is(test.claim('r9'), 'already_delivered', 'once');
+SELECT test.admit('w8', 'w9', 'full'), test.admit('w9', 'w10', 'full'), test.admit('w11', 'w10', 'full');
+SELECT is(test.claim(id), 'delivered', 'delivered, ' || id) FROM unnest(ARRAY['w8', 'w11']) AS id;
+SELECT is(test.hear_again('w11', 'w11', 1), 'black', 'and another purchase than what left white with it');
+SELECT is(test.keep_owed_once(), '0 0', 'that is not owed again, for it was delivered otherwise, too');
 SELECT test.admit('v1', 'v2', 'unheard.of'), test.admit('v2', 'v3', 'unheard.of');
 SELECT is(test.claim('v1'), 'delivered', 'of what nobody knows the type of');
 SELECT is(test.claim('v2'), 'undecided', 'the support desk decides');

@@ -301,6 +301,19 @@ SELECT results_eq(
 SELECT results_eq(
     $$SELECT price_milliunits, app_account_token FROM iap.white WHERE transaction_id = 'cw'$$,
     $$VALUES (5000::bigint, 'token')$$, 'the first that was known stays');
+-- A type that one told stays, where the next tells none; but it is not that of another product.
+CREATE FUNCTION test.type_told(product_id text, source iap.source, product_type text, hours integer) RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM test.hear(test.heard(
+        'ct', source, product_id, product_type => product_type, verified_at => now() + hours * interval '1 hour'));
+    RETURN (SELECT t.product_type FROM iap.transactions AS t WHERE transaction_id = 'ct');
+END
+$$;
+SELECT is(test.type_told('unheard.of', 'local', 'non_consumable', 0), 'non_consumable', 'a type is told');
+SELECT is(test.type_told('unheard.of', 'local', NULL, 1), 'non_consumable', 'and then none');
+SELECT is(test.type_told('unheard.of', 'verify_receipt', NULL, 2), 'non_consumable', 'nor by a better source');
+SELECT is(test.type_told('unknown', 'server_api', NULL, 3), NULL, 'which tells of another product');
 
 -- Let through --------------------------------------------------------------------------------------------------------
 
