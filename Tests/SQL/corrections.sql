@@ -177,6 +177,14 @@ SELECT test.hear(test.period('YB1', 'YB1', line_item => 'w1')), test.entitle('YB
 SELECT test.import_alike('YB2', 'YB1', 'pass', NULL), test.hear(test.period('YB2', 'YB1', line_item => 'w1'));
 SELECT is(array_agg(test.place(id)), '{entitlement,import}', 'but not beside what may be taken back')
 FROM unnest('{YB1,YB2}'::text[]) AS id;
+SELECT test.admit(id, product_id => 'full'), test.claim(id) FROM unnest('{YC1,YC2}'::text[]) AS id;
+SELECT test.hear(test.vouched('YC2', 'YC1'));
+SELECT is(array_agg(test.place(id)), '{claim,claim}', 'and what was claimed twice stays, for all to see')
+FROM unnest('{YC1,YC2}'::text[]) AS id;
+SELECT test.hear(test.vouched('YD1')), test.claim('YD1'), test.import_alike('YD2', 'YD2', 'gems', NULL);
+SELECT test.hear(test.heard('YD2', 'server_api', product_type => 'consumable', original_transaction_id => 'YD1'));
+SELECT is(array_agg(test.place(id)), '{claim,import}', 'as does what else a company delivered of the original')
+FROM unnest('{YD1,YD2}'::text[]) AS id;
 SELECT test.hear(test.period('Z1', 'Z1', line_item => 'w1')), test.claim('Z1');
 SELECT test.admit('Z2', 'Z1', 'pass'), test.entitle('Z1', 'ann');
 DELETE FROM iap.delivered_originals WHERE transaction_id = 'Z1';

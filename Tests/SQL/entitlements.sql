@@ -236,10 +236,17 @@ SELECT test.entitle(28, 'r1');
 SELECT is(test.open_of('r1'), NULL, 'a first period is served');
 SELECT is((SELECT state FROM iap.cases WHERE transaction_id = 'r1'), 'closed', 'which ends its case');
 SELECT is(test.claim('r1'), 'already_delivered', 'so that nobody delivers it once more');
-DELETE FROM iap.transactions WHERE original_transaction_id IN ('q1', 'r1');
+-- What restores it, though that bears a later date, is no next one.
+SELECT test.hear_period('q3', 'q3', 'week-1', -5), test.hear_period('q4', 'q3', 'week-1', -1),
+    test.open_case('q3', '{ann}');
+UPDATE iap.cases SET periods = '{q3}' WHERE transaction_id = 'q3';
+SELECT test.entitle(28, 'q3');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'q3'), 'black', 'a period that was restored, too');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('q1', 'q3', 'r1');
 DELETE FROM iap.moves WHERE transaction_id ~ '^[qr]';
 DELETE FROM iap.cases WHERE transaction_id ~ '^[qr]';
-DELETE FROM iap.entitlements WHERE original_transaction_id IN ('q1', 'r1');
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('q1', 'q3', 'r1');
+DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'q3';
 
 -- Nor does a grant reach over what it was not said for where the end of what came before is not known, or the type.
 -- Whatever else the customer bought meanwhile: that is another subscription's.
