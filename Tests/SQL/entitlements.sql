@@ -276,6 +276,11 @@ SELECT test.admit_days_ago('n8', 'n8', 400), test.period('na', -300, 2, 'n8', 'p
 SELECT test.entitle(40, 'n8'), test.said_days_ago('n8', 3), test.period('nb', -1, 30, 'n8', 'premium.month');
 SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
 SELECT is(test.open_of('n8'), NULL, 'a renewal that was granted days ahead');
+-- A renewal into another product is granted a day ahead at most, though nobody knows when the one before ends.
+SELECT test.admit_days_ago('ne', 'ne', 31), test.entitle(30, 'ne'), test.said_days_ago('ne', 1),
+    test.period('nf', 0, 29, 'ne', 'premium.month');
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
+SELECT is(test.open_of('ne'), NULL, 'which is served');
 -- Before an original there is no period whose grant it could be.
 SELECT test.run_as('iap_app', $$
     SELECT iap.admit(
@@ -283,9 +288,9 @@ SELECT test.run_as('iap_app', $$
 SELECT test.run_as('iap_app', $$
     SELECT iap.entitle('com.example.a', 'n9', 'nick', now() + interval '23 hours')$$);
 SELECT is(test.claim('n9', 'nick'), 'already_delivered', 'a pass of a day, of whatever type, is had once');
-DELETE FROM iap.transactions WHERE transaction_id ~ '^n[4-9abd]$';
-DELETE FROM iap.moves WHERE transaction_id ~ '^n[4-9abd]$';
-DELETE FROM iap.entitlements WHERE original_transaction_id IN ('n4', 'n6', 'n8', 'n9');
+DELETE FROM iap.transactions WHERE transaction_id ~ '^n[4-9abdef]$';
+DELETE FROM iap.moves WHERE transaction_id ~ '^n[4-9abdef]$';
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('n4', 'n6', 'n8', 'n9', 'ne');
 DELETE FROM iap.delivered_originals WHERE original_transaction_id IN ('n6', 'n9');
 
 -- What stays undecided keeps nothing else from being covered.
@@ -450,6 +455,14 @@ SELECT test.entitle(60, 'twice1');
 SELECT results_eq(
     $$SELECT test.delivered_of('twice1')$$, ARRAY['twice1 black', 'twice2 excluded restored', 'twice3 black'],
     'two periods, and not three');
+SELECT test.hear(test.heard(
+    'once' || n, product_id => 'unheard.of', original_transaction_id => 'once0',
+    web_order_line_item_id => CASE WHEN n < 3 THEN 'week-1' ELSE 'week-2' END))
+FROM generate_series(1, 3) AS n;
+SELECT test.entitle(60, 'once0');
+SELECT results_eq(
+    $$SELECT test.delivered_of('once0')$$, ARRAY['once1 black', 'once2 excluded restored', 'once3 white'],
+    'of what nobody knows the type of one, and a person decides on the other');
 SELECT test.hear_period('desk1', 'desk1', 'week-1'), test.hear_period('desk2', 'desk1', 'week-1'), test.claim('desk1');
 SELECT is(test.resolve('desk2', 'delivered'), 'already_delivered', 'nor does the desk deliver it a second time');
 SELECT results_eq(

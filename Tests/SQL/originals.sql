@@ -27,6 +27,7 @@ SELECT test.import(test.heard(
     '2B', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '2A'));
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '2A')$$);
 SELECT results_eq($$SELECT test.places('2A')$$, $$VALUES ('2A white'), ('2B black')$$, 'one delivery is taken back');
+SELECT is_empty($$SELECT FROM iap.owed('com.example.a', 'ann')$$, 'nothing is owed');
 SELECT is(test.claim('2A'), 'already_delivered',
     'and the other one still keeps the purchase from being delivered again');
 
@@ -190,6 +191,15 @@ SELECT test.hear(test.heard(
     '25B', source => 'server_api', product_id => 'full', product_type => 'non_consumable',
     original_transaction_id => '25A', exclusion => 'before_start', verified_at => now() + interval '4 days'));
 SELECT is(test.keep_owed_once(), '0 0', 'it stays so when that of the other is reversed');
+
+-- Nor does something else of the original stand for what was refunded.
+SELECT is(test.hear_again('26A', '26A', 1), 'white', 'an original');
+SELECT test.hear(test.heard('26B', product_id => 'full', original_transaction_id => '26A', exclusion => 'restored'));
+SELECT test.admit('26C', '26A', 'gems'), test.claim('26C'), test.hear_again('26B', '26A', 2, now());
+SELECT is(test.keep_owed_once(), '0 1', 'is withdrawn for the refund of its restore');
+SELECT results_eq(
+    $$SELECT test.places('26A')$$, $$VALUES ('26A restored'), ('26B refunded'), ('26C black')$$,
+    'which counts, whatever else was delivered');
 
 -- The same, where Apple tells the price while the refund stands.
 SELECT is(

@@ -45,6 +45,12 @@ SELECT is(test.claim('b3'), 'already_delivered', 'is delivered, as a claim finds
 SELECT is(test.places('b0'), ARRAY['b1 black', 'b2 restored', 'b3 restored'], 'which takes it out of white');
 SELECT test.hear_period('b4', 'b0', 'w1');
 SELECT is(test.keep_owed_once(), '0 1 0', 'and so does the night');
+-- Also where the delivered one was noted nowhere but in its own row.
+DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'b0';
+SELECT test.hear_period('b5', 'b0', 'w1'), test.hear_period('b6', 'b0', 'w2', 30);
+SELECT is(test.claim('b5'), 'already_delivered', 'a claim finds it all the same');
+SELECT is(test.claim('b6'), 'delivered', 'and delivers the next period');
+SELECT is(test.taken('b0'), ARRAY['w1 b1', 'w2 b6'], 'which are noted both');
 SELECT test.hear_period('c1', 'c0', 'w1'), test.hear_period('c2', 'c0', 'w1');
 SELECT is(test.resolve('c1', 'delivered'), 'delivered', 'the desk');
 SELECT is(test.places('c0'), ARRAY['c1 black', 'c2 restored'], 'as well');
