@@ -51,7 +51,23 @@ LANGUAGE sql AS $$
     FROM pg_proc WHERE pronamespace = 'finance'::regnamespace AND proname LIKE '%\_as\_of'
 $$;
 
+-- What the error advises.
+CREATE FUNCTION test.hint(day date) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    hint text;
+BEGIN
+    PERFORM finance.closed(day);
+    RETURN NULL;
+EXCEPTION
+    WHEN object_not_in_prerequisite_state THEN
+        GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+        RETURN hint;
+END
+$$;
+
 SELECT test.is_not_closed('2026-02-28');
+SELECT is(test.hint('2026-02-28'), 'No run has closed its books yet.', 'and why');
 SELECT test.is_refused(
     'iap_finance', 'SELECT finance.closed(NULL)', '22023', 'as of which day%', 'a day must be named');
 
@@ -64,6 +80,9 @@ SELECT test.is_explained('before the first closing');
 SELECT test.close_books('2026-03-01 20:00+00');
 SELECT test.is_explained('after it');
 SELECT test.is_not_closed('2026-03-01');
+SELECT is(
+    test.hint('2026-03-01'),
+    'The last day that is closed is 2026-02-28; a day is closed by the first run after it.', 'which day is');
 SELECT is_empty($$SELECT * FROM test.told('2026-02-28')$$, 'the day before all knows nothing');
 SELECT test.present('2026-03-02 01:00+00');
 SELECT test.claim('1');
@@ -265,11 +284,19 @@ INSERT INTO iap.sightings (
 VALUES
     ('1', 'com.example.a', 'Production', 1, 65, true, now(), 8),
     ('6', 'com.example.a', 'Production', 1, 65, true, now(), 8),
-    ('9', 'com.example.a', 'Production', 1, 65, true, now(), NULL);
+    ('9', 'com.example.a', 'Production', 1, 65, true, now(), NULL),
+    -- Seen again later; of ids that are known in another environment, and in another app.
+    ('1', 'com.example.a', 'Production', 1, 129, true, now(), 9),
+    ('4', 'com.example.a', 'Production', 1, 65, true, now(), 8),
+    ('6', 'com.example.b', 'Production', 1, 65, true, now(), 8);
 SELECT results_eq(
-    $$SELECT transaction_id, difference, run_id, is_white, is_black, is_excluded FROM finance.differences ORDER BY 1$$,
+    $$SELECT transaction_id, bundle_id, environment, difference, run_id, is_white, is_black, is_excluded
+    FROM finance.differences ORDER BY 1$$,
     $$VALUES
-        ('1' COLLATE "C", 'nowhere', 8::bigint, false, false, false)$$, 'but for that one');
+        ('1' COLLATE "C", 'com.example.a' COLLATE "C", 'Production', 'nowhere', 8::bigint, false, false, false),
+        ('4', 'com.example.a', 'Production', 'nowhere', 8, false, false, false),
+        ('6', 'com.example.b', 'Production', 'nowhere', 8, false, false, false)$$,
+    'but for what is gone, by the run that received it first');
 UPDATE iap.transactions SET booked_milliunits = 1 WHERE transaction_id = '2';
 UPDATE iap.white SET quantity = 4 WHERE transaction_id = '31';
 SELECT set_eq(
