@@ -30,7 +30,7 @@ CREATE FUNCTION test.told(day date) RETURNS SETOF text
 LANGUAGE sql AS $$
     SELECT test.finance(format(
         $f$
-        SELECT 'owed ' || purchase_day || ' ' || ageing || ' ' || units || ' ' || amount
+        SELECT 'owed ' || purchase_day || ' ' || age_days || ' in ' || ageing || ' ' || units || ' ' || amount
         FROM finance.unclaimed_liability_as_of(%1$L)
         UNION ALL
         SELECT 'delivered ' || delivery_day || ' ' || delivered_by || ' ' || units || ' ' || amount
@@ -91,7 +91,7 @@ SELECT test.close_books('2026-03-02 20:00+00');
 CREATE FUNCTION test.first_of_march() RETURNS SETOF text
 LANGUAGE sql AS $$
     VALUES
-        ('owed 2026-02-27 2-7 1 0.990'), ('owed 2026-03-01 0-1 2 1.980'), ('delivered 2026-03-01 claim 1 0.990'),
+        ('owed 2026-02-27 2 in 2-7 1 0.990'), ('owed 2026-03-01 0 in 0-1 2 1.980'), ('delivered 2026-03-01 claim 1 0.990'),
         ('received 3 = 2 + 1 + 0')
 $$;
 SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()', 'the first of March');
@@ -112,12 +112,13 @@ SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()'
 SELECT set_eq(
     $$SELECT test.told('2026-03-02')$$,
     $$VALUES
-        ('owed 2026-02-27 2-7 1 0.990'), ('delivered 2026-03-01 claim 1 0.990'), ('delivered 2026-03-02 claim 2 1.980'),
+        ('owed 2026-02-27 3 in 2-7 1 0.990'), ('delivered 2026-03-01 claim 1 0.990'),
+        ('delivered 2026-03-02 claim 2 1.980'),
         ('received 3 = 1 + 2 + 0')$$, 'the second');
 SELECT set_eq(
     $$SELECT test.told('2026-03-03')$$,
     $$VALUES
-        ('owed 2026-02-01 8-30 1 7.000'), ('delivered 2026-03-01 claim 1 0.990'),
+        ('owed 2026-02-01 30 in 8-30 1 7.000'), ('delivered 2026-03-01 claim 1 0.990'),
         ('delivered 2026-03-02 claim 2 1.980'), ('refunded 2026-03-01 after delivery 1 0.990'),
         ('refunded 2026-03-03 before delivery 1 0.990'), ('received 3 = 0 + 2 + 1'), ('received 1 = 1 + 0 + 0')$$,
     'the third, by currency, at the prices of their time');
@@ -231,6 +232,39 @@ SELECT results_eq(
     WHERE refund_day = '2026-03-11' ORDER BY refunded$$,
     $$SELECT refunded, transactions, amount FROM finance.refunds WHERE refund_day = '2026-03-11' ORDER BY refunded$$,
     'finance is told the same as of that day');
+
+-- What was taken back is no line of nought, what is not owed for another reason no refund, and what is bought in the
+-- future not less than new.
+SELECT test.present('2026-03-13 10:00+00');
+SELECT test.bought('43', '2026-03-13 09:00+00'), test.bought('44', '2026-03-13 09:00+00'),
+    test.bought('45', '2026-03-20 09:00+00'), test.resolve('43', 'delivered'), test.resolve('44', 'dismissed');
+SELECT test.close_books('2026-03-14 02:00+00');
+SELECT test.present('2026-03-14 10:00+00');
+SELECT test.reopen('43'), test.claim('43');
+SELECT test.close_books('2026-03-15 02:00+00');
+SELECT results_eq(
+    $$SELECT delivery_day, delivered_by, transactions FROM finance.deliveries_as_of('2026-03-14')
+    WHERE delivery_day >= '2026-03-13'$$,
+    $$VALUES ('2026-03-14'::date, 'claim', 1::bigint)$$, 'it was delivered once');
+SELECT is_empty(
+    $$SELECT FROM finance.refunds_as_of('2026-03-14') WHERE refund_day = '2026-03-07' OR refund_day >= '2026-03-13'$$,
+    'and nothing is refunded');
+SELECT results_eq(
+    $$SELECT purchase_day, age_days, ageing, transactions FROM finance.unclaimed_liability_as_of('2026-03-14')
+    WHERE purchase_day >= '2026-03-13'$$,
+    $$VALUES ('2026-03-20'::date, 0, '0-1', 1::bigint)$$, 'one is owed');
+
+-- By currency, also where nothing of one was ever owed, or refunded.
+SELECT test.import(test.heard('46', price_milliunits => 700, currency => 'CHF'));
+SELECT test.hear(test.heard('47', exclusion => 'family_shared', price_milliunits => 800, currency => 'SEK'));
+SELECT test.close_books('2026-03-16 02:00+00');
+SELECT results_eq(
+    $$SELECT * FROM finance.balances_as_of('2026-03-15')$$,
+    $$VALUES
+        ('com.example.a', 'CHF', 1::bigint, 0::bigint, 1::bigint, 0::bigint, 0::bigint, 0.000, 0.700, 0.000),
+        ('com.example.a', 'CNY', 1, 1, 0, 0, 0, 7.000, 0.000, 0.000),
+        ('com.example.a', 'SEK', 1, 0, 0, 1, 0, 0.000, 0.000, 0.000),
+        ('com.example.a', 'USD', 11, 3, 5, 3, 2, 24.970, 29.970, 5.990)$$, 'what there is, and how much of it');
 
 -- What was written while the clock was a year ahead is no later than the run that found it.
 SELECT test.present('2027-06-01 10:00+00');
