@@ -188,16 +188,51 @@ SELECT results_eq(
         ('m1' COLLATE "C", 'bob', 'order'), ('m3', 'cid', 'token'), ('m5', 'eve', 'upload'), ('m7', 'eve', 'upload')$$,
     'by an order, a token or who handed it in; not by what Apple told of another customer');
 
+-- A token is an app's own, and who got the goods may share it; an order that they named does not outweigh it. Who
+-- uploads first is who was logged in first.
+INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, app_account_token, created_at)
+VALUES
+    ('com.example.a', 'anns-too', 'ann', 'gems', 'shared-token', now()),
+    ('com.example.a', 'bobs-too', 'bob', 'gems', 'others-token', now()),
+    ('com.example.b', 'dans-too', 'dan', 'gems', 'order-of-b', now());
+INSERT INTO iap.account_tokens (bundle_id, app_account_token, user_id)
+VALUES
+    ('com.example.a', 'shared-token', 'al'), ('com.example.a', 'others-token', 'cid'),
+    ('com.example.b', 'account-of-b', 'dan');
+SELECT
+    test.went('n1', NULL, 'account-of-b'), test.went('n2', NULL, 'order-of-b'), test.went('n3', NULL, 'shared-token'),
+    test.went('n4', NULL, 'others-token'), test.went('n5', 'anns', 'cid-token'), test.went('n6', NULL, NULL, 'eve'),
+    test.went('n7', NULL, NULL, 'ann', true, true), test.went('n8', NULL, NULL, 'ann');
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, in_receipt, uploaded_at)
+SELECT id, 'com.example.a', 'Production', 0, 6400, user_id, false, true, now() - interval '1 day'
+-- By nobody, for something else, and for all that is known for this.
+FROM (VALUES ('n6', NULL), ('n7', 'eve'), ('n8', 'eve')) AS seen (id, user_id);
+SELECT results_eq(
+    $$SELECT transaction_id, likely_bought_by, evidence FROM finance.misdeliveries
+    WHERE transaction_id LIKE 'n%' ORDER BY transaction_id$$,
+    $$VALUES ('n4' COLLATE "C", 'bob', 'token'), ('n5', 'cid', 'token'), ('n6', 'eve', 'upload'),
+        ('n8', 'eve', 'upload')$$,
+    'by the tokens of its app, and of those who are known');
+
 -- What was granted bears who paid in its token and in the order of its upload: whoever shares the phone may upload it.
-SELECT test.admit('m11'), test.admit('m12'), test.admit('m13'), test.admit('m14');
+SELECT test.admit('m11'), test.admit('m12'), test.admit('m13'), test.admit('m14'), test.admit('m141'),
+    test.admit('m142'), test.admit('m143');
 UPDATE iap.transactions
 SET place = 'black', delivered_by = 'entitlement', delivered_at = now(), user_id = 'ann',
     app_account_token = CASE transaction_id WHEN 'm11' THEN 'cid-token' END
-WHERE transaction_id IN ('m11', 'm12', 'm13', 'm14');
+WHERE transaction_id LIKE 'm1__' OR transaction_id IN ('m11', 'm12', 'm13', 'm14');
 INSERT INTO iap.sightings (
     transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at)
 SELECT id, 'com.example.a', 'Production', 0, 64, 'eve', order_id, true, true, now()
 FROM (VALUES ('m11', NULL), ('m12', NULL), ('m13', 'bobs'), ('m14', 'anns')) AS seen (id, order_id);
+-- Nobody named the order for this purchase, of this app, in production.
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at)
+VALUES
+    ('m141', 'com.example.a', 'Production', 0, 64, 'eve', 'bobs', false, true, now()),
+    ('m142', 'com.example.b', 'Production', 0, 64, 'eve', 'bobs', true, true, now()),
+    ('m143', 'com.example.a', 'Sandbox', 0, 64, 'eve', 'bobs', true, true, now());
 SELECT results_eq(
     $$
     SELECT transaction_id, likely_bought_by, evidence
