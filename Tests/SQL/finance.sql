@@ -49,6 +49,10 @@ SELECT results_eq(
     $$SELECT transaction_id, user_id, order_id, units, amount, refund_reason FROM finance.refunds_after_delivery$$,
     $$VALUES ('9' COLLATE "C", 'ann', 'order-9', 1, 0.990, '1')$$, 'what was refunded after its delivery');
 
+SELECT results_eq(
+    'SELECT transactions, units FROM finance.unclaimed_liability', 'VALUES (1::bigint, 2::bigint)',
+    'neither is owed any more');
+
 -- What is known of a refund, and who said so.
 SELECT test.admit('11'), test.admit('12'), test.admit('13'), test.admit('14'), test.resolve('11', 'refunded'),
     test.resolve('12', 'refunded'), test.resolve('13', 'dismissed');
@@ -259,6 +263,10 @@ SELECT results_eq(
     'who reports is told of a tester''s purchase, too');
 SELECT is_empty(
     $$SELECT FROM finance.misdeliveries WHERE transaction_id = 'm16'$$, 'finance is told of none of theirs');
+
+SELECT test.admit('m16'), test.claim('m16');
+SELECT is_empty(
+    $$SELECT FROM finance.misdeliveries WHERE transaction_id = 'm16'$$, 'nor by what else is sold under that id');
 
 -- Control totals.
 INSERT INTO iap.runs (

@@ -91,8 +91,8 @@ SELECT test.close_books('2026-03-02 20:00+00');
 CREATE FUNCTION test.first_of_march() RETURNS SETOF text
 LANGUAGE sql AS $$
     VALUES
-        ('owed 2026-02-27 2 in 2-7 1 0.990'), ('owed 2026-03-01 0 in 0-1 2 1.980'), ('delivered 2026-03-01 claim 1 0.990'),
-        ('received 3 = 2 + 1 + 0')
+        ('owed 2026-02-27 2 in 2-7 1 0.990'), ('owed 2026-03-01 0 in 0-1 2 1.980'),
+        ('delivered 2026-03-01 claim 1 0.990'), ('received 3 = 2 + 1 + 0')
 $$;
 SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()', 'the first of March');
 

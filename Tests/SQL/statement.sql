@@ -311,10 +311,17 @@ SELECT results_eq(
     $$SELECT test.redelivered('2026-04-27')$$, ARRAY['full USD 1 1'], 'what is corrected meanwhile is not lost');
 SELECT set_eq($$SELECT test.redelivered('2026-04-28')$$, ARRAY['full EUR 1 0', 'full USD -1 0'], 'and is told once');
 
+SELECT set_eq(
+    $$SELECT concat_ws(' ', currency, delivered, redelivered) FROM finance.statement('2026-04-24', '2026-04-28')
+    WHERE product_id = 'full'$$,
+    ARRAY['EUR 2 0', 'USD 0 2'], 'in its own currency alone');
+
 -- A night that could not look for it tells of it later, in a month in which nothing else is booked of its product.
 SELECT test.present('2026-04-29 03:00+00');
 SELECT test.hear(test.heard('J1', 'verify_receipt', 'alone', purchased_at => '2026-04-29 01:00+00',
     verified_at => '2026-04-29 02:00+00')), test.claim('J1');
+SELECT test.hear(test.heard('J2', 'verify_receipt', 'beside', purchased_at => '2026-04-29 01:00+00',
+    verified_at => '2026-04-29 02:00+00')), test.claim('J2');
 INSERT INTO iap.redeliveries (
     transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
 VALUES (
@@ -326,6 +333,11 @@ SELECT results_eq(
         CROSS JOIN LATERAL finance.statement(day::date, day::date) WHERE product_id = 'alone'$$,
     $$VALUES ('2026-04-29'::date, 0::bigint), ('2026-05-01', 1)$$, 'what is told late is told');
 
+SELECT is_empty(
+    $$SELECT product_id, currency FROM finance.statement('2026-05-01', '2026-05-01')
+    WHERE (opening, entered, delivered, redelivered, refunded, dropped, closing) = (0, 0, 0, 0, 0, 0, 0)$$,
+    'and brings no other product with it');
+
 -- What was redelivered is looked for once, and not again for each product.
 CREATE FUNCTION test.scans_of_moves() RETURNS bigint
 LANGUAGE sql AS $$
@@ -336,6 +348,12 @@ SET LOCAL enable_nestloop = off;
 CREATE TEMPORARY TABLE scans AS SELECT test.scans_of_moves() AS before;
 SELECT cmp_ok(count(*), '>', 2::bigint, 'of several products') FROM finance.statement('2026-03-01', '2026-04-28');
 SELECT is(test.scans_of_moves() - before, 1::bigint, 'the moves are read once') FROM scans;
+
+-- Where a price is known, nothing is an amount, too.
+SELECT is_empty(
+    $$SELECT told FROM generate_series(0, 64) AS days
+    CROSS JOIN LATERAL finance.statement('2026-02-27'::date + days, '2026-02-27'::date + days) AS told
+    WHERE told.currency IS NOT NULL AND told IS NOT NULL IS NOT TRUE$$, 'every column says so');
 
 -- A span is all of its days.
 SELECT set_eq(
