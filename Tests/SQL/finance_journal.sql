@@ -266,6 +266,21 @@ SELECT results_eq(
         ('com.example.a', 'SEK', 1, 0, 0, 1, 0, 0.000, 0.000, 0.000),
         ('com.example.a', 'USD', 11, 3, 5, 3, 2, 24.970, 29.970, 5.990)$$, 'what there is, and how much of it');
 
+-- Also of what has no price: none of something, and how many of it, told later.
+SELECT test.present('2026-03-16 10:00+00');
+SELECT test.hear(test.heard('48', quantity => 0, exclusion => 'invalid_quantity')),
+    test.hear(test.heard('49', product_id => 'unheard.of'));
+SELECT set_eq(
+    $$SELECT split_part(line, ' ', 2) || substr(line, strpos(line, 'unknown') + 7)
+    FROM test.lines_of(test.close_books('2026-03-17 02:00+00')) AS line$$,
+    ARRAY['excluded invalid_quantity 1 0', 'owed 1 1'], 'both are booked');
+SELECT test.hear(test.heard('49', 'server_api', 'unheard.of', quantity => 2));
+SELECT set_eq(
+    $$SELECT split_part(line, ' ', 2) || substr(line, strpos(line, 'unknown') + 7)
+    FROM test.lines_of(test.close_books('2026-03-18 02:00+00')) AS line$$,
+    ARRAY['owed 0 1'], 'and so is one more');
+SELECT test.is_explained('so that the journal explains them');
+
 -- What was written while the clock was a year ahead is no later than the run that found it.
 SELECT test.present('2027-06-01 10:00+00');
 SELECT test.bought('A1', '2027-06-01 09:00+00');
@@ -283,8 +298,10 @@ SELECT set_eq(
         WHERE product_id = ''gems'' AND entered > 0')$$,
     ARRAY['gems 1 2'], 'the statement of that month has both');
 SELECT set_eq(
-    $$SELECT booked_on FROM finance.purchases WHERE transaction_id = 'A2'$$,
-    $$SELECT max(booked_on) FROM finance.journal$$, 'on the day after the run, as finance reads of each purchase');
+    $$SELECT booked_on FROM finance.purchases WHERE transaction_id = 'A2'
+    UNION ALL
+    SELECT max(booked_on) FROM finance.journal$$,
+    ARRAY['2027-06-04'::date], 'on the day after the run, as finance reads of each purchase');
 -- A run that goes on past midnight books on each of its days.
 SELECT test.present('2027-07-02 23:50+00');
 SELECT test.bought('A3', '2027-07-02 23:40+00');
