@@ -344,6 +344,46 @@ SELECT test.bought('f1', '2026-09-11 12:00+00', 'USA'), test.claim('f1'),
 SELECT results_eq(
     $$SELECT place, is_sold FROM finance.purchases WHERE transaction_id = 'f1'$$, $$VALUES ('black', false)$$,
     'it was sold there');
+SELECT test.hear(test.heard(
+    'f1', 'server_api', exclusion => 'foreign_bundle', purchased_at => '2026-09-11 12:00+00',
+    refunded_at => '2026-11-22 19:00+00', verified_at => now() + interval '1 hour'));
+SELECT is_empty($$SELECT FROM iap.purchases WHERE transaction_id = 'f1' AND is_refunded$$, 'and refunded there');
+
+-- An original is what was sold, whatever number it has; also in another app, which may have the same ones.
+SELECT test.restored('za', 'zb'), test.bought('zb', '2026-09-12 12:00+00', 'USA', product_id => 'alone');
+UPDATE iap.transactions SET product_type = 'non_consumable' WHERE transaction_id = 'zb';
+SELECT test.hear(jsonb_populate_record(
+    test.heard(
+        id, product_id => 'alone', product_type => 'non_consumable', original_transaction_id => original,
+        bundle_id => bundle_id, purchased_at => '2026-09-20 12:00+00', storefront => 'USA'),
+    '{"original_purchased_at": "2026-09-12 12:00+00"}'))
+FROM (
+    VALUES
+        ('zd', 'zc', 'com.example.a'), ('zc', 'zc', 'com.example.b')
+) AS told (id, original, bundle_id);
+SELECT set_eq(
+    $$SELECT bundle_id, transaction_id FROM finance.purchases WHERE transaction_id LIKE 'z_' AND is_sold$$,
+    $$VALUES
+        ('com.example.a' COLLATE "C", 'zb' COLLATE "C"), ('com.example.a', 'zd'), ('com.example.b', 'zc')$$,
+    'each app sold its own');
+
+-- A renewal is sold on its own day, also where nobody knows its type.
+SELECT test.hear(jsonb_populate_record(
+    test.heard('xb', product_id => 'untyped', original_transaction_id => 'xa', purchased_at => '2026-09-20 12:00+00'),
+    '{"original_purchased_at": "2026-09-12 12:00+00", "expires_at": "2026-10-20 12:00+00"}'));
+SELECT results_eq(
+    $$SELECT is_sold, sold_at::date FROM finance.purchases WHERE transaction_id = 'xb'$$,
+    $$VALUES (true, '2026-09-20'::date)$$, 'not when its subscription began');
+-- And refunded by itself, where Apple tells no period of it.
+SELECT test.hear(test.heard(
+    id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'xc'))
+FROM unnest(ARRAY['xc', 'xd']) AS id;
+SELECT test.claim('xc'), test.resolve('xd', 'dismissed'), test.hear(test.heard(
+    'xd', 'server_api', 'pass', product_type => 'auto_renewable', original_transaction_id => 'xc',
+    exclusion => 'refunded', refunded_at => now(), verified_at => now() + interval '1 hour'));
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.purchases WHERE transaction_id IN ('xc', 'xd') AND is_refunded$$,
+    ARRAY['xd' COLLATE "C"], 'another period is another purchase');
 
 SELECT * FROM finish();
 ROLLBACK;
