@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(75);
+SELECT plan(77);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -114,6 +114,17 @@ SELECT is(
     'what is no subscription');
 SELECT is(
     (SELECT web_order_line_item_id FROM iap.transactions WHERE transaction_id = 'a8'), NULL, 'is of no period');
+
+-- Each of several purchases that make up a period was paid, whatever line item they share.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');
+SELECT is(
+    iap.adopt(
+        'com.example.a',
+        test.bought('s1', jsonb_build_object(
+            'originalTransactionId', 'p1', 'bundleId', 'com.example.a', 'productId', 'pass', 'webOrderLineItemId', 'w1',
+            'additionalTransactionReason', 'SEAT_ADDITION')),
+        'ann', 'desk', 'she added seats'), 'white', 'seats that were added to a delivered period are owed');
+SELECT is(test.claim('s1'), 'delivered', 'and delivered');
 
 -- What was granted before anybody told the ledger of it is given to nobody by hand.
 INSERT INTO iap.products (bundle_id, product_id, type, name)

@@ -1077,7 +1077,11 @@ CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text,
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
     id      text := claims ->> 'transactionId';
-    period  text := iap.period_said(claims ->> 'webOrderLineItemId');
+    -- Of several purchases that make up a period, as seats that were added to it, none restores another.
+    period  text := CASE
+        WHEN nullif(claims ->> 'additionalTransactionReason', '') IS NULL
+        THEN iap.period_said(claims ->> 'webOrderLineItemId')
+    END;
     wanted  iap.transactions;
     receipt bigint;
     outcome text;

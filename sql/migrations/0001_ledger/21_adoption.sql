@@ -41,7 +41,11 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
     id      text := claims ->> 'transactionId';
-    period  text := iap.period_said(claims ->> 'webOrderLineItemId');
+    -- Of several purchases that make up a period, as seats that were added to it, none restores another.
+    period  text := CASE
+        WHEN nullif(claims ->> 'additionalTransactionReason', '') IS NULL
+        THEN iap.period_said(claims ->> 'webOrderLineItemId')
+    END;
     wanted  iap.transactions;
     receipt bigint;
     outcome text;
