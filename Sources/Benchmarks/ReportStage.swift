@@ -77,12 +77,11 @@ enum ReportStage {
             key: TransactionKey(id: id, bundleID: bundleID, environment: .production),
             assessment: Assessment(
                 likelihood: .high, reasons: claims.isEmpty ? [.neverClaimed] : [.claimFailed], owner: .user(user),
-                action: .deliver),
+                orderIDs: order.map { [$0] } ?? [], action: .deliver),
             originalID: id, productID: productID, quantity: 1, purchasedAt: purchased, source: .verifyReceipt,
             openedAt: now, isNew: true)
         (found.productName, found.productType) = ("Gems", .consumable)
         (found.price, found.isListPrice) = (Money(milliunits: 1_990, currency: currency), true)
-        found.orderIDs = order.map { [$0] } ?? []
         found.device = #"{"model":"iPhone15,3","os":"17.2"}"#
         found.sightings = [
             Sighting(

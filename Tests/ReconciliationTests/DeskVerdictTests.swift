@@ -25,8 +25,8 @@ import Testing
 
     @Test func itIsOwedAsItsOpenCaseSays() throws {
         let open = try lostOrder()
-        #expect(try verdict(owed(), open) == .owed(open.assessment, orderIDs: []))
-        #expect(try verdict(owed(until: Sample.noon + 60), open) == .owed(open.assessment, orderIDs: []))
+        #expect(try verdict(owed(), open) == .owed(open.assessment))
+        #expect(try verdict(owed(until: Sample.noon + 60), open) == .owed(open.assessment))
     }
 
     @Test func whatTheAppsServerIsToDeliverIsNotForTheDesk() throws {
@@ -44,12 +44,12 @@ import Testing
         var known = try Sample.known(owed())
         known.lostOrder = open
         known.owners = ["anna"]
-        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
+        #expect(DeskVerdict(of: known) == .owed(open.assessment))
         known.owners = ["anna", "bob"]
         #expect(DeskVerdict(of: known) == .contested(["anna", "bob"]))
         known.lostOrder = try lostOrder(
             closing: KnownCase.Closing(how: "dismissed", who: "sam", at: Sample.noon, note: nil))
-        #expect(DeskVerdict(of: known) == .owed(nil, orderIDs: []))
+        #expect(DeskVerdict(of: known) == .owed(nil))
     }
 
     /// An upload without a user, say, and then the app's server admits it for one.
@@ -58,7 +58,7 @@ import Testing
             assessment: Assessment(of: try Sample.facts()), openedAt: Sample.noon, closing: nil)
         var known = try Sample.known(owed())
         known.lostOrder = open
-        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
+        #expect(DeskVerdict(of: known) == .owed(open.assessment))
         known.owners = ["bob"]
         #expect(DeskVerdict(of: known) == .contested(["bob"]))
     }
@@ -73,7 +73,7 @@ import Testing
         var known = try Sample.known(owed())
         known.lostOrder = open
         known.owners = ["anna"]
-        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
+        #expect(DeskVerdict(of: known) == .owed(open.assessment))
         known.owners = ["anna", "bob"]
         #expect(DeskVerdict(of: known) == .contested(["anna", "bob"]))
     }
@@ -84,24 +84,7 @@ import Testing
         let open = KnownCase(assessment: Assessment(of: ambiguous), openedAt: Sample.noon, closing: nil)
         var known = try Sample.known(owed())
         (known.lostOrder, known.owners) = (open, ["bob"])
-        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
-    }
-
-    @Test func itMayPayForTheOrdersOfItsCaseOrElseForThoseThatCameWithIt() throws {
-        func refused(_ order: String?) -> ClaimAttempt {
-            ClaimAttempt(outcome: .notVerified, userID: "anna", orderID: order, attemptedAt: Sample.noon)
-        }
-        var known = try Sample.known(owed())
-        known.sightings = [
-            Sample.sighting("anna", order: "o-1"), Sample.sighting("anna", isNamed: false, order: "o-2", receiptID: 2),
-        ]
-        known.claims = [refused("o-3"), refused("o-1"), refused(nil)]
-        #expect(known.orderIDs == ["o-1", "o-3"] && known.payableOrderIDs == ["o-1", "o-3"])
-        #expect(DeskVerdict(of: known) == .owed(nil, orderIDs: ["o-1", "o-3"]))
-        let matched = Assessment(
-            likelihood: .high, reasons: [.claimFailed], owner: .user("anna"), orderIDs: ["o-9"], action: .deliver)
-        known.lostOrder = KnownCase(assessment: matched, openedAt: Sample.noon, closing: nil)
-        #expect(known.payableOrderIDs == ["o-9"])
+        #expect(DeskVerdict(of: known) == .owed(open.assessment))
     }
 
     @Test(arguments: ["anna", nil], [Sample.noon + 60, nil])
@@ -117,7 +100,7 @@ import Testing
     @Test func aClosedCaseSaysNothingOfIt() throws {
         let closed = try lostOrder(
             closing: KnownCase.Closing(how: "dismissed", who: "sam", at: Sample.noon, note: nil))
-        #expect(try verdict(owed(), closed) == .owed(nil, orderIDs: []))
+        #expect(try verdict(owed(), closed) == .owed(nil))
         #expect(try verdict(owed(until: Sample.noon + 60), closed) == .pending(until: Sample.noon + 60))
     }
 

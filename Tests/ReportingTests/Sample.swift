@@ -32,12 +32,12 @@ enum Sample {
             key: TransactionKey(
                 id: TransactionID(id)!, bundleID: BundleID("com.example.game")!, environment: .production),
             assessment: Assessment(
-                likelihood: .high, reasons: [.neverClaimed, .rodeAlong], owner: .user(user), action: .deliver),
+                likelihood: .high, reasons: [.neverClaimed, .rodeAlong], owner: .user(user), orderIDs: ["order-9"],
+                action: .deliver),
             originalID: TransactionID(id)!, productID: ProductID("gold.100")!, quantity: 1,
             purchasedAt: now.addingTimeInterval(-90_000), source: .verifyReceipt, openedAt: now, isNew: true)
         (found.productName, found.productType) = ("一百金币", .consumable)
         (found.price, found.isListPrice) = (Money(milliunits: 230_000, currency: CurrencyCode("JPY")!), true)
-        found.orderIDs = ["order-9"]
         found.device = #"""
             {"model":"iPhone15,3","os":"\#(hostile.replacingOccurrences(of: "\u{7}", with: ""))",\#
             "app_version":"2.4.1","name":"Ann's iPhone"}

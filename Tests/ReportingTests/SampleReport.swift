@@ -160,13 +160,13 @@ struct SampleNight {
             environment: .production)
         found.assessment = Assessment(
             likelihood: likelihood, reasons: reasons, owner: users.count == 1 ? .user(users[0]) : .ambiguous(users),
+            orderIDs: index % 4 == 0 ? ["order-\(10_000 + index)"] : [],
             action: users.count > 1 ? .contact : likelihood == .low ? .investigate : .deliver)
         found.productID = ProductID(product.id)!
         found.productName = product.name
         found.purchasedAt = purchased
         found.price = Money(milliunits: price, currency: CurrencyCode(currency)!)
         found.isListPrice = index % 3 != 0
-        found.orderIDs = index % 4 == 0 ? ["order-\(10_000 + index)"] : []
         found.device = device(index)
         found.sightings = sightings(index, users, purchased, isNamed: !reasons.contains(.rodeAlong))
         found.claims =
@@ -198,9 +198,8 @@ struct SampleNight {
         }
         found.assessment = Assessment(
             likelihood: found.assessment.likelihood, reasons: found.assessment.reasons, owner: .user(text),
-            action: .deliver)
+            orderIDs: [text], action: .deliver)
         found.productName = text
-        found.orderIDs = [text]
         let device = try? JSONEncoder().encode(["model": text, "os": text])
         found.device = device.map { String(decoding: $0, as: UTF8.self) }
         found.sightings = [

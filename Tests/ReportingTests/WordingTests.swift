@@ -87,16 +87,16 @@ import Testing
     /// Who delivers by hand meanwhile delivers twice.
     @Test func whatTheAppsServerIsToDeliverIsLeftToIt() {
         let assessment = Assessment(
-            likelihood: .high, reasons: [.neverClaimed], owner: .user("anna"), action: .deliver)
+            likelihood: .high, reasons: [.neverClaimed], owner: .user("anna"), orderIDs: ["o-1"], action: .deliver)
         func redelivery(to user: String) -> OpenRedelivery {
             OpenRedelivery(userID: user, orderedAt: Sample.now, orderedBy: "iap-reconcile", tries: 0, takenAt: nil)
         }
         #expect(
-            English().action(assessment, orderIDs: ["o-1"], redelivery: redelivery(to: "anna"))
+            English().action(assessment, redelivery: redelivery(to: "anna"))
                 == "Wait: the app's server is to deliver it to anna by itself.")
         // It will be ended, for the owner is another by now.
         #expect(
-            English().action(assessment, orderIDs: [], redelivery: redelivery(to: "bob")) == "Deliver to anna.")
+            English().action(assessment, redelivery: redelivery(to: "bob")) == "Deliver to anna for order o-1.")
     }
 
     /// Nobody is named as the owner of what is certainly lost and uncertain whose; whom to ask is said all the same.
@@ -106,9 +106,9 @@ import Testing
             likelihood: .high, reasons: [.askedApple, .ownerUncertain], owner: .unknown, candidates: candidates,
             action: .contact)
         #expect(
-            English().action(unnamed, orderIDs: [], redelivery: nil) == "Ask who bought it before delivering: anna.")
+            English().action(unnamed, redelivery: nil) == "Ask who bought it before delivering: anna.")
         let unknown = Assessment(likelihood: .high, reasons: [.askedApple], owner: .unknown, action: .contact)
-        #expect(!English().action(unknown, orderIDs: [], redelivery: nil).contains("anna"))
+        #expect(!English().action(unknown, redelivery: nil).contains("anna"))
         var data = CaseData()
         var found = Sample.lostOrder(id: "1")
         found.assessment = unnamed

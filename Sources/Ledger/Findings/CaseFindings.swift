@@ -163,7 +163,6 @@ extension ReportedCase {
         isListPrice = try price != nil && row.decode("is_list_price")
         sightings = try SightingColumns.sightings(row)
         claims = try SightingColumns.claims(row)
-        orderIDs = assessment.orderIDs
         firstVerifiedAt = try row.decode("first_seen_at", as: Date?.self)
         lastVerifiedAt = try row.decode("last_confirmed_at", as: Date?.self)
         standing = try row.decode("standing")

@@ -13,8 +13,6 @@ public struct ReportedCase: Hashable, Sendable {
     /// What was paid: Apple's price if it told one, otherwise the list price times the quantity.
     public var price: Money?
     public var isListPrice = false
-    /// The app's own orders that it may pay for, the likeliest first.
-    public var orderIDs: [String] = []
     /// What the client said of its device, as JSON text; from the latest upload that said anything.
     public var device: String?
     /// The source by which the purchase was verified.
@@ -34,6 +32,8 @@ public struct ReportedCase: Hashable, Sendable {
     public var lastVerifiedAt: Date?
     /// By when the app's server must answer Apple, which asks whether it was delivered; `nil` if Apple does not.
     public var answerAppleBy: Date?
+    /// The app's own orders that it may pay for, the likeliest first.
+    public var orderIDs: [String] { assessment.orderIDs }
     /// The mark by which a decision names this case and the state that it is in.
     public var mark: CaseMark { CaseMark(key: key, standing: standing) }
     /// As `iap.case_mark` gives it.

@@ -5,7 +5,7 @@ public enum DeskVerdict: Hashable, Sendable {
     /// The goods were delivered; the user is `nil` if the support desk did not say to whom.
     case delivered(to: String?, at: Date, refundedAt: Date?)
     /// Paid, and past its grace: a likely lost order, with what the last run made of it, if one has judged it.
-    case owed(Assessment?, orderIDs: [String])
+    case owed(Assessment?)
     /// Paid, and the app's server is to deliver it by itself.
     case redelivering(OpenRedelivery)
     /// Paid, but evidence for another user came since the last run judged whose it is; everyone for whom there is
@@ -52,10 +52,9 @@ extension DeskVerdict {
     private static func standing(of known: KnownTransaction, _ owed: Owed) -> DeskVerdict {
         if let redelivery = known.redelivery { return .redelivering(redelivery) }
         if let open = known.lostOrder, open.closing == nil {
-            return known.isContested
-                ? .contested(known.owners) : .owed(open.assessment, orderIDs: known.payableOrderIDs)
+            return known.isContested ? .contested(known.owners) : .owed(open.assessment)
         }
-        return owed.graceEndsAt.map { .pending(until: $0) } ?? .owed(nil, orderIDs: known.orderIDs)
+        return owed.graceEndsAt.map { .pending(until: $0) } ?? .owed(nil)
     }
 
     /// The verdict on everything that is known about an id: what is known of purchases comes first, then what Apple

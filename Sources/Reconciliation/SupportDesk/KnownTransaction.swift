@@ -64,15 +64,6 @@ public struct KnownTransaction: Hashable, Sendable {
         case .ambiguous: return false
         }
     }
-
-    /// The order ids that came with receipts uploaded for it, or with claims of it.
-    public var orderIDs: [String] {
-        (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).exactlyUnique
-    }
-
-    /// The orders that it may pay for, the likeliest first: those of its case, or those that came with it if it is
-    /// none. What came with a case and is not among its orders pays for another purchase.
-    public var payableOrderIDs: [String] { lostOrder?.assessment.orderIDs ?? orderIDs }
 }
 
 /// What the white table knows of a transaction: paid, and claimed by nobody yet.

@@ -31,7 +31,7 @@ package enum CSV {
             Formats.utc(found.purchasedAt), formats.local(found.purchasedAt),
             words.age(now.timeIntervalSince(found.purchasedAt)),
             found.assessment.reasons.map(\.rawValue).joined(separator: " "),
-            words.action(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery),
+            words.action(found.assessment, redelivery: found.redelivery),
             found.orderIDs.joined(separator: " | "), Device.text(found.device), found.source.rawValue,
             found.isNew ? "yes" : "no",
             found.subscription?.paidUntil.map(Formats.utc) ?? "",

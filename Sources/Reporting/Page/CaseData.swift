@@ -104,7 +104,7 @@ struct CaseData {
     private static func judge(_ found: ReportedCase, _ line: inout JSONLine) {
         line.add(place(of: found.assessment.likelihood))
         line.add(each: found.assessment.reasons) { $0.add(place(of: $1)) }
-        let phrase = Advice(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery).phrase
+        let phrase = Advice(found.assessment, redelivery: found.redelivery).phrase
         line.add(advice.firstIndex(of: phrase))
     }
 

@@ -76,7 +76,7 @@ struct CaseRow {
     }
 
     private func action(_ found: ReportedCase) -> HTML {
-        words.html(Advice(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery))
+        words.html(Advice(found.assessment, redelivery: found.redelivery))
     }
 
     private func reasons(_ found: ReportedCase) -> String {

@@ -72,7 +72,7 @@ final class SpreadsheetFile: ReportPart {
             .moment(found.purchasedAt, Self.utc), .moment(found.purchasedAt, context.run.timeZone),
             .number(Int(max(0, age) / 86_400)),
             .text(found.assessment.reasons.map(words.sentence).joined(separator: " ")),
-            .text(words.action(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery)),
+            .text(words.action(found.assessment, redelivery: found.redelivery)),
             .text(""), .text(""),
             .text(found.orderIDs.joined(separator: " | ")), .text(Device.text(found.device)),
             .text(words.name(of: found.source)), .text(words(found.isNew ? .yes : .no)),

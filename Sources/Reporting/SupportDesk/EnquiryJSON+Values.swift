@@ -111,17 +111,16 @@ extension EnquiryJSON.Claim {
 extension EnquiryJSON.LostOrder {
     fileprivate init(_ known: KnownCase, of purchase: KnownTransaction) {
         let assessment = known.assessment
-        let orderIDs = purchase.payableOrderIDs
         self.init(
             likelihood: assessment.likelihood.rawValue, reasons: assessment.reasons.map(\.rawValue),
             sentences: assessment.reasons.map(English().sentence), action: assessment.action.rawValue,
-            advice: English().action(assessment, orderIDs: orderIDs, redelivery: purchase.redelivery),
+            advice: English().action(assessment, redelivery: purchase.redelivery),
             owner: assessment.owner.user,
             candidates: assessment.candidates.map {
                 EnquiryJSON.Candidate(userID: $0.userID, evidence: $0.evidence.map(\.rawValue))
             },
-            orderIds: orderIDs, openedAt: known.openedAt, closedAs: known.closing?.how, closedBy: known.closing?.who,
-            note: known.closing?.note, closedAt: known.closing?.at)
+            orderIds: assessment.orderIDs, openedAt: known.openedAt, closedAs: known.closing?.how,
+            closedBy: known.closing?.who, note: known.closing?.note, closedAt: known.closing?.at)
     }
 }
 

@@ -107,7 +107,7 @@ extension EnquiryText {
                             ?? "",
                     ]))
         } else if !known.isContested {
-            let advice = words.action(assessment, orderIDs: known.payableOrderIDs, redelivery: known.redelivery)
+            let advice = words.action(assessment, redelivery: known.redelivery)
             lines.append("→ " + Printable.text(advice, longest: 500))
         }
         return lines

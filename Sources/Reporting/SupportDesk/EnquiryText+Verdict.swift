@@ -13,8 +13,8 @@ extension EnquiryText {
                     say(.verdict(.isDelivered), ["time": moment(date)])
                 }
             return delivered + (refundedAt.map { say(.verdict(.andRefunded), ["time": moment($0)]) } ?? "")
-        case .owed(let assessment, let orderIDs):
-            return say(.verdict(.isOwed), ["advice": advice(assessment, orderIDs)])
+        case .owed(let assessment):
+            return say(.verdict(.isOwed), ["advice": advice(assessment)])
         case .redelivering(let redelivery): return sentence(redelivery)
         case .contested(let users):
             return say(
@@ -60,9 +60,9 @@ extension EnquiryText {
             ])
     }
 
-    private func advice(_ assessment: Assessment?, _ orderIDs: [String]) -> String {
+    private func advice(_ assessment: Assessment?) -> String {
         guard let assessment else { return say(.verdict(.notJudged)) }
-        let advice = Printable.text(words.action(assessment, orderIDs: orderIDs, redelivery: nil), longest: 500)
+        let advice = Printable.text(words.action(assessment, redelivery: nil), longest: 500)
         return advice.prefix(1).lowercased() + advice.dropFirst()
     }
 

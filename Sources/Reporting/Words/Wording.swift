@@ -56,8 +56,8 @@ extension Wording {
     }
 
     /// What to do about a case, with its users and orders.
-    func action(_ assessment: Assessment, orderIDs: [String], redelivery: OpenRedelivery?) -> String {
-        self(Advice(assessment, orderIDs: orderIDs, redelivery: redelivery))
+    func action(_ assessment: Assessment, redelivery: OpenRedelivery?) -> String {
+        self(Advice(assessment, redelivery: redelivery))
     }
 
     /// An age in the largest unit that is precise enough.
@@ -80,14 +80,14 @@ struct Advice: Sentence {
     /// Reasons with nothing left to deliver: their time is over, or, for a trial, nothing was paid.
     private static let isOver: [Reason] = [.accessGap, .grantedLate, .trialOnly]
 
-    init(_ assessment: Assessment, orderIDs: [String], redelivery: OpenRedelivery?) {
+    init(_ assessment: Assessment, redelivery: OpenRedelivery?) {
         switch (assessment.action, assessment.owner) {
         case (_, .user(let user)) where [redelivery?.userID].compactMap(\.self).containsExactly(user):
             (phrase, values) = (.redeliver, ["user": user])
         case (.deliver, .user(let user)) where assessment.reasons.contains(where: Self.isOver.contains):
             (phrase, values) = (.makeUp, ["user": user])
-        case (.deliver, .user(let user)) where orderIDs.count == 1:
-            (phrase, values) = (.deliverForOrder, ["user": user, "order": orderIDs[0]])
+        case (.deliver, .user(let user)) where assessment.orderIDs.count == 1:
+            (phrase, values) = (.deliverForOrder, ["user": user, "order": assessment.orderIDs[0]])
         case (.deliver, .user(let user)):
             (phrase, values) = (.deliver, ["user": user])
         case (.contact, _) where !assessment.usersToAsk.isEmpty:
