@@ -5,15 +5,7 @@ import Reconciliation
 package enum CSV {
     static let byteOrderMark = "\u{FEFF}"
 
-    static func header(_ formats: Formats) -> String {
-        line([
-            "likelihood", "user", "transaction_id", "original_transaction_id", "app", "environment", "product_id",
-            "product", "quantity", "price", "currency", "price_is_list_price", "purchased_utc",
-            "purchased \(formats.zoneName)", "age", "reasons", "suggested_action", "order_ids", "device",
-            "verified_by", "new", "paid_until_utc", "entitled_until_utc", "case",
-            "decision", "note",
-        ])
-    }
+    static func header(_ formats: Formats) -> String { line(CSVColumn.all.map { $0.name(formats) }) }
 
     /// The columns from which a decision is read back; the last two of them are empty.
     static let decisionColumns: [(String, DecisionVocabulary.Column)] = [
@@ -21,22 +13,8 @@ package enum CSV {
     ]
 
     static func row(_ found: ReportedCase, _ formats: Formats, _ words: any Wording, now: Date) -> String {
-        line([
-            found.assessment.likelihood.rawValue,
-            found.assessment.owner.candidates.joined(separator: " | "),
-            found.key.id.text, found.originalID.text, found.key.bundleID.text,
-            found.key.environment.rawValue, found.productID.text, found.productName ?? "", String(found.quantity),
-            found.price.map(Formats.amount) ?? "", found.price?.currency.text ?? "",
-            found.price == nil ? "" : found.isListPrice ? "yes" : "no",
-            Formats.utc(found.purchasedAt), formats.local(found.purchasedAt),
-            words.age(now.timeIntervalSince(found.purchasedAt)),
-            found.assessment.reasons.map(\.rawValue).joined(separator: " "),
-            words.action(found.assessment, redelivery: found.redelivery),
-            found.orderIDs.joined(separator: " | "), Device.text(found.device), found.source.rawValue,
-            found.isNew ? "yes" : "no",
-            found.subscription?.paidUntil.map(Formats.utc) ?? "",
-            found.subscription?.entitledUntil.map(Formats.utc) ?? "", found.mark.text, "", "",
-        ])
+        let row = CSVRow(found: found, formats: formats, words: words, now: now)
+        return line(CSVColumn.all.map { $0.cell(row) })
     }
 
     /// A line, with quotes around cells that need them.
