@@ -1,7 +1,7 @@
 /// Paid purchases of a product type that are not looked at, and so are no cases.
 public struct Unjudged: Hashable, Sendable, Codable {
     /// Why they are not looked at.
-    public enum Cause: String, Hashable, Sendable, Codable {
+    public enum Cause: String, Hashable, Sendable, Codable, CaseIterable {
         /// The app never delivered anything of the type in a way that the job sees.
         case notConnected = "not_connected"
         /// They were bought before the app was connected.

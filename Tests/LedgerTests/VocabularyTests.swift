@@ -1,0 +1,60 @@
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// The words that the tables take are those of the rules. With one that only the rules know, a night would fail to write
+/// it; one that only the tables know, it could not read.
+@Suite struct VocabularyTests {
+    private static let columns: [String: Set<String>] = [
+        "iap.cases.closed_as": words(of: CaseEnd.self),
+        "iap.cases.likelihood": words(of: Likelihood.self),
+        "iap.claims.outcome": words(of: ClaimOutcome.self),
+        // What nobody knows the type of.
+        "iap.connections.product_type": words(of: ProductType.self).union(["unknown"]),
+        "iap.notices.heard_by": words(of: HeardNotice.Way.self),
+        "iap.notices.sending": words(of: NoticeSending.State.self),
+        "iap.products.type": words(of: ProductType.self),
+        "iap.receipts.signature": words(of: OfflineSignature.self),
+        "iap.receipts.state": words(of: KnownReceipt.State.self),
+        "iap.runs.state": words(of: PastRun.State.self),
+        "iap.sources.kind": words(of: ImportKind.self),
+        "iap.transactions.environment": words(of: Environment.self),
+        "iap.transactions.product_type": words(of: ProductType.self),
+        // By the support desk.
+        "iap.transactions.reason": words(of: Exclusion.self).union(["dismissed"]),
+    ]
+
+    private static func words<Word: CaseIterable & RawRepresentable<String>>(of _: Word.Type) -> Set<String> {
+        Set(Word.allCases.map(\.rawValue))
+    }
+
+    @Test func theTablesTakeTheWordsOfTheRules() async throws {
+        try await withLedger { ledger in
+            let connection = try await ledger.database.connect()
+            defer { connection.close() }
+            let rows = try await connection.query(
+                """
+                SELECT attrelid::regclass::text || '.' || attname AS name, array_agg(word[1]) AS words
+                FROM pg_constraint
+                JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
+                CROSS JOIN regexp_matches(pg_get_constraintdef(pg_constraint.oid), '''([^'']+)''::text', 'g') AS word
+                WHERE contype = 'c' AND pg_get_constraintdef(pg_constraint.oid) LIKE '%= ANY (ARRAY[%'
+                GROUP BY 1
+                """)
+            var taken: [String: Set<String>] = [:]
+            for row in rows {
+                taken[try row.decode("name", as: String.self)] = Set(try row.decode("words", as: [String].self))
+            }
+            for (column, words) in Self.columns { #expect(taken[column] == words, "\(column)") }
+        }
+    }
+
+    /// Both compare them: a poorer source never overwrites what a better one said.
+    @Test func theTablesRankTheSourcesAsTheRulesDo() async throws {
+        try await withLedger { ledger in
+            let ranked = try await ledger.value("enum_range(NULL::iap.source)::text[]", as: [String].self)
+            #expect(ranked == Source.allCases.map(\.rawValue))
+        }
+    }
+}
