@@ -55,7 +55,7 @@ extension LedgerSession {
 }
 
 /// A function of the schema `finance` from which a statement is read.
-private struct StatementSource {
+struct StatementSource {
     enum Kind {
         case text, day, moment, whole, amount
 
