@@ -126,8 +126,8 @@ GRANT EXECUTE ON FUNCTION
     iap.admitted_otherwise, iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history,
     iap.owners_of, iap.taken_until, iap.watch_again,
     -- The batch.
-    iap.add_sightings, iap.confirm, iap.enter_unlocked, iap.hear, iap.hear_patiently, iap.is_confirmation,
-    iap.is_news, iap.record, iap.sight_again, iap.sight_owed, iap.sightings_of,
+    iap.add_sightings, iap.confirm, iap.enter_unlocked, iap.fills_in, iap.hear, iap.hear_patiently,
+    iap.is_confirmation, iap.is_news, iap.record, iap.sight_again, iap.sight_owed, iap.sightings_of,
     -- The books.
     iap.booked, iap.booked_on, iap.close_books, iap.is_balanced, iap.is_beyond, iap.lines_of, iap.white_totals,
     iap.white_turnover, iap.worth,

@@ -1,6 +1,6 @@
--- A transaction of which Apple says what it said before: the short way gives what the long one would.
+-- A transaction of which Apple says what it said before: the short ways give what the long one would.
 BEGIN;
-SELECT plan(13);
+SELECT plan(14);
 SET search_path = iap, test, public;
 
 INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
@@ -30,9 +30,24 @@ INSERT INTO told VALUES
     ('{"price_milliunits": 2990, "currency": "USD"}'), ('{"found_bundle_id": "com.example.c"}'),
     ('{"quantity": 7}'), ('{"product_id": "silver"}'), ('{"is_trial": true}'),
     ('{"revocation_type": "REFUND_FULL", "revocation_percentage": 100000}');
+CREATE TEMPORARY TABLE pairs AS
+SELECT held.patch AS held, told.patch || also.patch AS told FROM held, told, told AS also
+UNION ALL
+-- And each that both may lack, where only one of them does. A currency stands beside a price.
+SELECT
+    held.patch || jsonb_build_object(attname, NULL),
+    jsonb_build_object(
+        attname, CASE format_type(said.atttypid, NULL)
+            WHEN 'text' THEN 'said' WHEN 'timestamp with time zone' THEN '2026-03-01T01:00Z' ELSE '7'
+        END)
+FROM pg_attribute AS said
+JOIN pg_attribute AS known USING (attname)
+CROSS JOIN held
+WHERE said.attrelid = 'iap.verified'::regclass AND known.attrelid = 'iap.transactions'::regclass
+    AND said.attnum > 0 AND NOT known.attnotnull AND attname <> 'currency';
 CREATE TEMPORARY TABLE cases AS
 SELECT
-    t, v, iap.heard(t, v, 7, '2026-03-03Z') AS became,
+    t, v, iap.is_news(t, v) IS TRUE AS is_news, iap.heard(t, v, 7, '2026-03-03Z') AS became,
     iap.is_news(t, v) IS TRUE AND iap.is_confirmation(t, v) IS TRUE AS is_short,
     jsonb_populate_record(
         t, jsonb_build_object(
@@ -47,19 +62,28 @@ FROM (
             "purchased_at": "2026-03-01T00:00Z", "original_purchased_at": "2026-03-01T00:00Z", "is_trial": false,
             "source": "verify_receipt", "verified_at": "2026-03-01T06:00Z", "booked_milliunits": 4990,
             "booked_currency": "USD", "booked_as": "list", "entry_id": 1, "first_seen_at": "2026-03-01T06:00Z",
-            "nights_confirmed": 1, "last_confirmed_at": "2026-03-01T06:00Z", "seal": 1}' || held.patch) AS t,
+            "nights_confirmed": 1, "last_confirmed_at": "2026-03-01T06:00Z", "is_family_shared": false,
+            "seal": 1}' || held) AS t,
         jsonb_populate_record(
             NULL::iap.verified,
             '{"number": 1, "transaction_id": "1", "bundle_id": "com.example.a", "environment": "Production",
             "original_transaction_id": "1", "product_id": "gold", "quantity": 1, "purchased_at": "2026-03-01T00:00Z",
             "original_purchased_at": "2026-03-01T00:00Z", "is_trial": false, "source": "verify_receipt",
-            "verified_at": "2026-03-03T00:00Z"}' || told.patch || also.patch) AS v
-    FROM held, told, told AS also
+            "verified_at": "2026-03-03T00:00Z"}' || told) AS v
+    FROM pairs
 ) AS pair;
 
 SELECT is_empty(
     'SELECT t, v FROM cases WHERE is_short AND became IS DISTINCT FROM counted',
     'what counts as confirmed is changed in nothing else');
+-- A period is no news: whoever names it names it at once. Of a type that no list had, none but that list tells.
+SELECT is_empty(
+    $$SELECT t, v, became
+    FROM cases
+    WHERE NOT is_news
+        AND to_jsonb(became) - '{verified_at,web_order_line_item_id,product_type}'::text[]
+            IS DISTINCT FROM to_jsonb(t) - '{verified_at,web_order_line_item_id,product_type}'::text[]$$,
+    'and what is no news in nothing at all');
 SELECT cmp_ok((SELECT count(*) FROM cases WHERE is_short)::integer, '>', 1000, 'a thousand ways to be confirmed');
 SELECT cmp_ok((SELECT count(*) FROM cases WHERE NOT is_short)::integer, '>', 1000, 'a thousand ways not to be');
 

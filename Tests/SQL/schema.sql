@@ -2874,6 +2874,19 @@ $$;
 
 COMMENT ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) IS 'A transaction that is not owed. Refunded without a word of Apple''s, it counts as refunded at that moment.';
 
+CREATE FUNCTION iap.fills_in(t iap.transactions, v iap.verified) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
+        OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
+        OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
+        OR (t.storefront IS NULL AND v.storefront IS NOT NULL)
+        OR (t.original_purchased_at IS NULL AND v.original_purchased_at IS NOT NULL)
+        OR (t.found_bundle_id IS NULL AND v.found_bundle_id IS NOT NULL)
+$$;
+
+COMMENT ON FUNCTION iap.fills_in(t iap.transactions, v iap.verified) IS 'Whether something is said of a transaction that nobody has said before, which also a poorer source may say.';
+
 CREATE FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -3630,13 +3643,8 @@ CREATE FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) RETURNS 
         AND (v.source < t.source OR (v.source = t.source AND v.verified_at >= t.verified_at))
         AND (v.product_type IS NULL OR v.product_type = t.product_type) IS TRUE
         AND (v.expires_at IS NULL OR v.expires_at = t.expires_at) IS TRUE
-        AND (v.original_purchased_at IS NULL OR t.original_purchased_at IS NOT NULL)
         AND (v.web_order_line_item_id IS NULL OR t.web_order_line_item_id IS NOT NULL)
-        AND (v.app_account_token IS NULL OR t.app_account_token IS NOT NULL)
-        AND (v.app_transaction_id IS NULL OR t.app_transaction_id IS NOT NULL)
-        AND (v.storefront IS NULL OR t.storefront IS NOT NULL)
-        AND (v.found_bundle_id IS NULL OR t.found_bundle_id IS NOT NULL)
-        AND (v.price_milliunits IS NULL OR t.price_milliunits IS NOT NULL)
+        AND NOT iap.fills_in(t, v)
 $$;
 
 COMMENT ON FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) IS 'Whether all that iap.heard makes of a transaction is that it was confirmed one night more.';
@@ -3850,10 +3858,8 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
         OR iap.is_later_refund(t, v)
-        OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
+        OR iap.fills_in(t, v)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
-        OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
-        OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
         OR (v.exclusion = 'family_shared' AND NOT t.is_family_shared)
         OR (
             v.revocation_type IS NOT NULL
@@ -10969,6 +10975,8 @@ REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym te
 REVOKE ALL ON FUNCTION iap.erased_token(app_account_token text, salt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.fills_in(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
 

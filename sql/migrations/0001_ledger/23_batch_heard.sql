@@ -35,16 +35,26 @@ COMMENT ON FUNCTION iap.enter_unlocked IS
     'iap.enter, without what another session enters at the same time and does not end; nothing where another session '
     'has entered any of them. Says the numbers in the batch of what has entered.';
 
+CREATE FUNCTION iap.fills_in(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
+        OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
+        OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
+        OR (t.storefront IS NULL AND v.storefront IS NOT NULL)
+        OR (t.original_purchased_at IS NULL AND v.original_purchased_at IS NOT NULL)
+        OR (t.found_bundle_id IS NULL AND v.found_bundle_id IS NOT NULL)
+$$;
+COMMENT ON FUNCTION iap.fills_in IS
+    'Whether something is said of a transaction that nobody has said before, which also a poorer source may say.';
+
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
         OR iap.is_later_refund(t, v)
-        OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
+        OR iap.fills_in(t, v)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
-        OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
-        OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
         OR (v.exclusion = 'family_shared' AND NOT t.is_family_shared)
         OR (
             v.revocation_type IS NOT NULL
@@ -72,13 +82,8 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (v.source < t.source OR (v.source = t.source AND v.verified_at >= t.verified_at))
         AND (v.product_type IS NULL OR v.product_type = t.product_type) IS TRUE
         AND (v.expires_at IS NULL OR v.expires_at = t.expires_at) IS TRUE
-        AND (v.original_purchased_at IS NULL OR t.original_purchased_at IS NOT NULL)
         AND (v.web_order_line_item_id IS NULL OR t.web_order_line_item_id IS NOT NULL)
-        AND (v.app_account_token IS NULL OR t.app_account_token IS NOT NULL)
-        AND (v.app_transaction_id IS NULL OR t.app_transaction_id IS NOT NULL)
-        AND (v.storefront IS NULL OR t.storefront IS NOT NULL)
-        AND (v.found_bundle_id IS NULL OR t.found_bundle_id IS NOT NULL)
-        AND (v.price_milliunits IS NULL OR t.price_milliunits IS NOT NULL)
+        AND NOT iap.fills_in(t, v)
 $$;
 COMMENT ON FUNCTION iap.is_confirmation IS
     'Whether all that iap.heard makes of a transaction is that it was confirmed one night more.';
