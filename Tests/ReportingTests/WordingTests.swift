@@ -36,8 +36,8 @@ import Testing
     /// The names of the audit trail that a purchase may have: of moves, of the desk's words, of cases.
     @Test(arguments: [
         "claimed", "resolved", "imported", "withdrawn", "refunded", "refund_reversed", "released", "reopened",
-        "corrected", "entitled", "revoked", "adopted", "noted", "erased", "redelivery_ordered", "redelivered",
-        "case_opened", "case_changed", "case_closed", "case_reopened", "case_withdrawn", "delivered", "dismissed",
+        "corrected", "entitled", "revoked", "adopted", "noted", "taken", "freed", "redelivery_ordered",
+        "redelivered", "case_opened", "case_changed", "case_reopened", "case_withdrawn", "delivered", "dismissed",
     ])
     func everythingThatHappensToAPurchaseHasAChineseName(kind: String) {
         let name = SimplifiedChinese().name(ofEvent: kind)
