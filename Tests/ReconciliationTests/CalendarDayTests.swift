@@ -3,7 +3,10 @@ import Testing
 
 /// Days, and the countries' codes, as sales reports write them.
 @Suite struct CalendarDayTests {
-    @Test(arguments: [("2026-11-20", "11/20/2026"), ("2024-02-29", "02/29/2024"), ("2000-02-29", "02/29/2000")])
+    @Test(arguments: [
+        ("2026-11-20", "11/20/2026"), ("2024-02-29", "02/29/2024"), ("2000-02-29", "02/29/2000"),
+        ("2026-10-10", "10/10/2026"), ("2026-09-09", "09/09/2026"),
+    ])
     func aDayIsReadAsItIsWritten(iso: String, american: String) throws {
         let day = try #require(CalendarDay(iso))
         #expect(CalendarDay(american: american) == day)

@@ -46,6 +46,7 @@ import Testing
 
     @Test(arguments: [
         ("JPY", true), ("jpy", false), ("JP", false), ("JPYX", false), ("US1", false), ("¥PY", false), ("", false),
+        ("AUD", true), ("NZD", true), ("AU@", false), ("NZ[", false),
     ])
     func takesThreeCapitalsAsACurrency(text: String, isCode: Bool) {
         #expect((CurrencyCode(text) != nil) == isCode)

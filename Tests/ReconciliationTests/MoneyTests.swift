@@ -14,6 +14,19 @@ import Testing
         #expect(money.amount == amount && "\(money)" == "\(amount) \(currency)")
     }
 
+    /// ISO 4217 has a minor unit of each.
+    @Test(arguments: [
+        (0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
+        (3, "BHD IQD JOD KWD LYD OMR TND"), (2, "AED BRL CNY EUR HUF IDR INR TWD USD ZAR"),
+    ])
+    func eachCurrencyHasItsDecimals(decimals: Int, currencies: String) throws {
+        let amount = decimals == 0 ? "12" : "12." + String(repeating: "0", count: decimals)
+        for code in currencies.split(separator: " ") {
+            let currency = try #require(CurrencyCode(String(code)))
+            #expect(Money(milliunits: 12_000, currency: currency).amount == amount, "\(code)")
+        }
+    }
+
     @Test func currenciesAreInTheOrderOfTheirCodes() throws {
         let codes = try ["CNY", "JPY", "USD"].map { try #require(CurrencyCode($0)) }
         #expect(codes.reversed().sorted() == codes)
