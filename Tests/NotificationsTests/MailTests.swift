@@ -61,6 +61,20 @@ import Testing
         }
     }
 
+    /// Each of them might fit alone.
+    @Test(arguments: [(400_000, true), (400_001, false)])
+    func attachmentsFitTogetherOrTheLastStaysBehind(size: Int, isAttached: Bool) async throws {
+        try await Mailbox.with { mailbox in
+            let report = try report(in: mailbox, page: Data(count: 600_000), sheet: Data(count: size))
+            let (attachments, notes) = MailAttachment.ofReport(report, limit: 1_000_000)
+            #expect(attachments.map(\.name) == ["index.html"] + (isAttached ? ["lost-orders.xlsx"] : []))
+            let note =
+                "lost-orders.xlsx is not attached: it has 401 kB, and attachments may have 1.0 MB together. "
+                + "It lies in \(report.folder)."
+            #expect(notes == (isAttached ? [] : [note]))
+        }
+    }
+
     @Test func aReportThatVanishedIsSaidToHave() async throws {
         try await Mailbox.with { mailbox in
             let report = WrittenReport(folder: mailbox.path("none"), url: nil, summary: "summary\n")
@@ -92,6 +106,19 @@ import Testing
         #expect(
             MailText(news: News.alarming(cases: 0), prefix: "x").subject
                 == "x: ALERT: money lost in com.example.game, no likely lost orders")
+    }
+
+    @Test func onlySomeAlertsStandInTheSubject() throws {
+        var news = News.alarming(cases: 0)
+        let alert = try #require(news.findings?.alerts.first)
+        news.findings?.watched = Array(repeating: alert, count: 5)
+        let name = "money_lost of com.example.game"
+        #expect(
+            MailText(news: news, prefix: "x").subject
+                == "x: ALERT: \(name), \(name), \(name), 2 more, no likely lost orders")
+        news.findings?.watched.removeLast(2)
+        #expect(
+            MailText(news: news, prefix: "x").subject == "x: ALERT: \(name), \(name), \(name), no likely lost orders")
     }
 
     @Test func onlySomeCurrenciesStandInTheSubject() {

@@ -7,18 +7,22 @@ import Testing
 
 @Suite struct MetricsTests {
     @Test func everyFigureOfARunIsThere() throws {
-        let found = try PrometheusText(Metrics(news: News.complete(), earlier: EarlierMetrics()).text)
+        let found = try PrometheusText(Metrics(news: News.uneven(), earlier: EarlierMetrics()).text)
         let expected: [String: Double] = [
             "info{version=\"0.1.0\"}": 1, "runs_total{exit_code=\"0\"}": 1,
             "last_start_timestamp_seconds": 1_790_000_000, "last_end_timestamp_seconds": 1_790_000_012.5,
             "last_duration_seconds": 12.5, "last_exit_code": 0, "last_success_timestamp_seconds": 1_790_000_012.5,
-            "receipts_due": 9, "receipts{outcome=\"verified\"}": 6, "receipts{outcome=\"try_again\"}": 1,
-            "receipts{outcome=\"unusable\"}": 1, "receipts{outcome=\"left\"}": 1, "cases{likelihood=\"high\"}": 2,
-            "cases{likelihood=\"medium\"}": 0, "cases{likelihood=\"low\"}": 1, "cases_new": 2, "cases_unpriced": 0,
+            "receipts_due": 40, "receipts{outcome=\"verified\"}": 18, "receipts{outcome=\"try_again\"}": 6,
+            "receipts{outcome=\"unusable\"}": 5, "receipts{outcome=\"left\"}": 11, "cases{likelihood=\"high\"}": 12,
+            "cases{likelihood=\"medium\"}": 8, "cases{likelihood=\"low\"}": 10, "cases_new": 2, "cases_unpriced": 9,
             "cases_money{currency=\"JPY\"}": 230, "cases_money{currency=\"USD\"}": 45.98,
             "oldest_case_timestamp_seconds": 1_789_910_000, "oldest_case_age_seconds": 90_000, "pending": 7,
-            "settings_to_mend": 0, "redeliveries{state=\"ordered\"}": 0, "redeliveries{state=\"delivered\"}": 0,
-            "redeliveries{state=\"open\"}": 0, "redeliveries{state=\"failing\"}": 0,
+            "settings_to_mend": 2, "redeliveries{state=\"ordered\"}": 13, "redeliveries{state=\"delivered\"}": 14,
+            "redeliveries{state=\"open\"}": 15, "redeliveries{state=\"failing\"}": 16, "notices_new": 17,
+            "purchases_only_apple_told": 19, "notices_not_sent{bundle_id=\"com.example.game\"}": 20,
+            "notices_not_sent{bundle_id=\"com.example.puzzle\"}": 0,
+            "notices_dry_spell{bundle_id=\"com.example.game\"}": 1,
+            "notices_dry_spell{bundle_id=\"com.example.puzzle\"}": 0,
             "stage_seconds{stage=\"verify\"}": 1.5, "stage_seconds{stage=\"report\"}": 0.25,
             "stage_items{stage=\"verify\"}": 8, "stage_items{stage=\"report\"}": 3,
         ]
@@ -31,6 +35,17 @@ import Testing
         let found = try PrometheusText(Metrics(news: News.alarming(), earlier: EarlierMetrics()).text)
         #expect(found.samples["iap_reconcile_alert{bundle_id=\"com.example.game\",alert=\"money_lost\"}"] == 1)
         #expect(found.samples["iap_reconcile_alert{bundle_id=\"com.example.game\",alert=\"oldest_case\"}"] == 0)
+    }
+
+    /// A clock that was set back, or `--now`.
+    @Test func nothingLastsShorterThanNoTime() throws {
+        var news = News.complete()
+        news.startedAt = news.finishedAt + 60
+        news.findings?.cases.oldestPurchase = News.now + 60
+        let samples = try PrometheusText(Metrics(news: news, earlier: EarlierMetrics()).text).samples
+        #expect(samples["iap_reconcile_last_duration_seconds"] == 0)
+        #expect(samples["iap_reconcile_oldest_case_age_seconds"] == 0)
+        #expect(samples["iap_reconcile_oldest_case_timestamp_seconds"] == 1_790_000_060)
     }
 
     @Test func withoutACaseThereIsNoOldest() throws {

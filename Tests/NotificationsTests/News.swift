@@ -28,6 +28,30 @@ enum News {
         return news
     }
 
+    /// One no two of whose figures are alike, so that none can stand in another's place.
+    static func uneven(report: WrittenReport? = nil) -> RunNews {
+        var news = complete(report: report)
+        let bundleID = BundleID("com.example.game")!
+        news.findings?.receipts = ReceiptCounts(due: 40, verified: 18, tryAgain: 6, unusable: 5)
+        news.findings?.cases.reopened = 1
+        news.findings?.cases.unpriced = 9
+        news.findings?.cases.byLikelihood = [.high: 12, .medium: 8, .low: 10]
+        news.findings?.redeliveries = RedeliveryFigures(ordered: 13, delivered: 14, open: 15, failing: 16)
+        news.findings?.heard = NoticeTotals(fresh: 17, unknown: 19)
+        news.findings?.hearings = [
+            HearingFigures(
+                bundleID: bundleID, heardThrough: nil, lastSignedAt: now - 100_000, problem: nil, notTaken: [],
+                unsent: 20, whyUnsent: nil, deliveredSince: 21),
+            HearingFigures(
+                bundleID: BundleID("com.example.puzzle")!, heardThrough: nil, lastSignedAt: now, problem: nil,
+                notTaken: [], unsent: 0, whyUnsent: nil, deliveredSince: 21),
+        ]
+        let setting = SettingToMend(cause: .noSection, bundleID: "com.example.b", receipts: 22, transactions: 0)
+        news.findings?.toMend = [setting, setting]
+        news.findings?.trail = AuditTrail(entries: 23, end: "3044f3e1522a")
+        return news
+    }
+
     /// Failed before anything was found.
     static func failed(
         _ exitCode: ExitCode = .unavailable, because reason: String = "The database can't be reached."

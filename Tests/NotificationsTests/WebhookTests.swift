@@ -10,18 +10,20 @@ import Testing
         let report = WrittenReport(
             folder: "/srv/reports/2026-09-21-run-42", url: "https://r.example/index.html", summary: "user-7 anna")
         let request = try #require(
-            try await received(News.complete(report: report), { _, connection in connection.respond(204) }).first)
+            try await received(News.uneven(report: report), { _, connection in connection.respond(204) }).first)
         #expect(request.method == "POST" && request.path == "/hook?for=nights")
         #expect(request.header("Content-Type") == "application/json")
         #expect(
             String(decoding: request.body, as: UTF8.self) == """
-                {"alerts":[],"figures":{"by_likelihood":{"high":2,"low":1,"medium":0},"cases":3,"closed":{"delivered":4},\
+                {"alerts":[],"figures":{"by_likelihood":{"high":12,"low":10,"medium":8},"cases":30,"closed":{"delivered":4},\
                 "money":{"JPY":230000,"USD":45980},"new":2,"oldest_purchase":"2026-09-20T13:13:20.000Z","pending":7,\
-                "redeliveries":{"delivered":0,"failing":0,"open":0,"ordered":0},"reopened":0,"unpriced":0},"report":{"folder":"/srv/reports/2026-09-21-run-42",\
+                "redeliveries":{"delivered":14,"failing":16,"open":15,"ordered":13},"reopened":1,"unpriced":9},\
+                "report":{"folder":"/srv/reports/2026-09-21-run-42",\
                 "url":"https://r.example/index.html"},"run":{"exit_code":0,"finished_at":"2026-09-21T14:13:32.500Z",\
                 "host":"night-1","now":"2026-09-21T14:13:20.000Z","outcome":"complete","program_version":"0.1.0",\
-                "receipts":{"due":9,"left":1,"try_again":1,"unusable":1,"verified":6},"run_id":42,\
-                "started_at":"2026-09-21T14:13:20.000Z","time_zone":"Asia/Shanghai"},"schema_version":1}
+                "receipts":{"due":40,"left":11,"try_again":6,"unusable":5,"verified":18},"run_id":42,\
+                "started_at":"2026-09-21T14:13:20.000Z","time_zone":"Asia/Shanghai","trail_end":"3044f3e1522a"},\
+                "schema_version":1}
                 """)
     }
 
