@@ -27,6 +27,54 @@ enum Sample {
         return head
     }
 
+    /// A run no two of whose figures are alike, so that none can stand in another's place.
+    static func uneven() throws -> RunReport {
+        func tally(_ transactions: Int, _ units: Int, _ hash: Int64) -> Tally {
+            Tally(transactions: transactions, units: units, hash: hash)
+        }
+        var run = run()
+        run.receipts = ReceiptCounts(due: 40, verified: 18, tryAgain: 7, unusable: 3)
+        var totals = ControlTotals()
+        (totals.newlyWhite, totals.alreadyWhite) = (tally(6, 31, 0x1), tally(5, 32, 0x2))
+        (totals.alreadyBlack, totals.excluded) = (tally(10, 33, 0x4), tally(14, 34, 0x8))
+        totals.verified = tally(35, 130, 0xF)
+        (totals.openingWhite, totals.new) = (tally(20, 61, 0x10), tally(9, 62, 0x20))
+        (totals.claimed, totals.resolved) = (tally(4, 11, 0x40), tally(2, 12, 0x80))
+        totals.refunded = tally(1, 13, 0x100)
+        totals.closingWhite = tally(22, 87, 0x1F0)
+        run.totals = totals
+        run.cases.byLikelihood = [.high: 12, .medium: 8, .low: 5]
+        (run.cases.new, run.cases.reopened, run.cases.unpriced) = (3, 2, 4)
+        run.cases.closed = [.delivered: 6, .dismissed: 1, .refunded: 9, .withdrawn: 7]
+        (run.heard, run.asked) = (NoticeTotals(fresh: 3, unknown: 2), AskingTotals(asked: 5, unknown: 1, unanswered: 4))
+        let row = RefusedRow(id: "line 7", namedID: "1000", reason: "bad_value", text: "no date")
+        run.sources = [
+            SourcePull(
+                name: "shop", taken: 3, alreadyThere: 4, refused: 2, problem: "the server is gone", refusedRows: [row],
+                refusedLately: 6)
+        ]
+        let bundleID = try #require(BundleID("com.example.game"))
+        run.hearings = [
+            HearingFigures(
+                bundleID: bundleID, heardThrough: now - 60, lastSignedAt: now - 100_000, problem: nil,
+                notTaken: [
+                    HearingFigures.NotTaken(heardBy: .history, problem: "not signed", notices: 2),
+                    HearingFigures.NotTaken(heardBy: .appServer, problem: "too long", notices: 5),
+                ], unsent: 9, whyUnsent: "TIMED_OUT", deliveredSince: 21)
+        ]
+        run.redeliveries = RedeliveryFigures(
+            ordered: 2, delivered: 40, open: 7, failing: 1,
+            failures: [
+                FailingRedelivery(key: lostOrder().key, userID: "anna", tries: 5, isGivenUp: true, takenAt: now - 60)
+            ])
+        run.unjudged = [
+            Unjudged(
+                bundleID: bundleID, productType: .autoRenewable, cause: .beforeConnected, transactions: 4, customers: 3,
+                money: [Money(milliunits: 990, currency: try #require(CurrencyCode("USD")))], unpriced: 2)
+        ]
+        return run
+    }
+
     static func lostOrder(id: String = "120000123456789012", user: String = "user-1") -> ReportedCase {
         var found = ReportedCase(
             key: TransactionKey(
