@@ -44,6 +44,23 @@ import Testing
         #expect(["lost it", "lost it.", "why?", ""].map(\.sentence) == ["lost it.", "lost it.", "why?", ""])
     }
 
+    /// A night under way goes on with the rest another time only if what stopped it may be gone by then.
+    @Test(
+        arguments: [
+            (.unusableSettings("x"), .configuration, false), (.connectionLost("x"), .unavailable, true),
+            (.refused("x"), .noPermission, false), (.refusedByWorker("x"), .noPermission, false),
+            (.forbidden("x"), .noPermission, false), (.noDatabase("x"), .configuration, false),
+            (.schema("x"), .configuration, false), (.conflict("x"), .tryLater, true), (.cancelled, .unavailable, false),
+            (.statementStopped("x"), .unavailable, true), (.exhausted("x"), .unavailable, true),
+            (.forgottenRun("x"), .tryLater, false), (.unbalanced([]), .software, false),
+            (.violated([]), .software, false), (.unfit("x"), .software, false), (.failed("x"), .software, false),
+        ] as [(LedgerError, ExitCode, Bool)])
+    func everyErrorOfTheLedgerHasItsCode(error: LedgerError, code: ExitCode, isInterruption: Bool) {
+        #expect(JobError(error).exitCode == code)
+        #expect(JobError(error, workingAs: .support).exitCode == code)
+        #expect(JobError(interruptedBy: error)?.exitCode == (isInterruption ? ExitCode.tryLater : nil))
+    }
+
     @Test func aStatementThatWasStoppedIsTriedLater() throws {
         let stopped = LedgerError.statementStopped("PostgreSQL 57014: canceling statement due to user request")
         #expect(JobError(stopped).exitCode == .unavailable)
