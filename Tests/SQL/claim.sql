@@ -92,6 +92,8 @@ SELECT test.hear(test.heard('1080')), test.exclude('1080', 'refunded');
 SELECT is(test.claim('1080'), 'excluded', 'a refunded purchase');
 SELECT is(test.admit('1080', environment => 'Sandbox'), 'white', 'whose id a test has, too');
 SELECT is(test.claim('1080'), 'undecided', 'is not delivered by that');
+SELECT test.admit('1082', environment => 'Sandbox'), test.claim('1082'), test.exclude('1082', 'refunded');
+SELECT is(test.claim('1082'), 'excluded', 'also where the test was delivered');
 SELECT test.admit('1081'), test.claim('1081'),
     test.hear(test.heard('1081', environment => 'Sandbox', exclusion => 'sandbox'));
 SELECT is(test.claim('1081'), 'already_delivered', 'nor is what was delivered owed less for a test that is not owed');

@@ -124,8 +124,19 @@ VALUES (
     now() + interval '10 minutes');
 SELECT is(test.entitle(90, 'later1'), 90.0, 'until its own redelivery');
 SELECT is(test.open_of('later1'), NULL, 'delivers it');
+-- What a grant delivered late it delivered whole: also what another session held then, and the night finds.
+UPDATE iap.redeliveries SET ended_at = now(), ended_as = 'redelivered' WHERE transaction_id = 'later2';
+UPDATE iap.cases SET periods = '{later2,later0}' WHERE transaction_id = 'later2';
+SELECT test.period('later0', -120, -90, 'later1');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'with what its case told of');
+SELECT is(test.open_of('later1'), NULL, 'nothing of it is owed');
+-- A tester's case says nothing of what was paid.
+SELECT test.period('later4', -60, -30, 'later4'), test.open_case('later4', '{ann}');
+UPDATE iap.cases SET periods = '{later4}', environment = 'Sandbox' WHERE transaction_id = 'later4';
+SELECT is(test.entitle(30, 'later4'), 30.0, 'a period that went by');
+SELECT is(test.open_of('later4'), NULL, 'is delivered before its own case is made');
 DELETE FROM iap.redeliveries WHERE transaction_id = 'later2';
-DELETE FROM iap.entitlements WHERE original_transaction_id = 'later1';
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('later1', 'later4');
 
 -- An upgrade that the server never heard of is not delivered by what was granted for the product before.
 CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
@@ -148,6 +159,10 @@ SELECT is(test.open_of('y1'), 'y3', 'but says that it is granted');
 SELECT test.period('x1', -40, -5, 'x1', 'basic.month'), test.entitle(25, 'x1'), test.said_days_ago('x1', 6);
 SELECT test.period('x2', -5, 25, 'x1', 'other.month');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'a crossgrade may be granted ahead');
+SELECT test.period('xa1', -40, -5, 'xa1', 'basic.month'), test.entitle(25, 'xa1'), test.said_days_ago('xa1', 6);
+SELECT test.period('xa2', -5, 25, 'xa1', 'basic.month'), test.period('xa3', -2, 28, 'xa1', 'premium.month');
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
+SELECT is(test.open_of('xa1'), 'xa3', 'and so may what is upgraded only then');
 SELECT test.period('i1', -40, 335, 'i1', 'basic.year');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'i1', 'ann', 'infinity')$$);
 SELECT test.said_days_ago('i1', 40), test.period('i2', -10, 20, 'i1', 'premium.month');
@@ -160,7 +175,7 @@ SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '
 SELECT is(test.open_of('z1'), 'z1 z2', 'what a grant is taken back to is not granted by that');
 SELECT is(test.entitle(20, 'z1'), 20.0, 'but where the server says so');
 SELECT is(test.open_of('z1'), 'z1', 'it is');
-DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'i1', 'z1');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'xa1', 'i1', 'z1');
 DELETE FROM iap.moves WHERE transaction_id ~ '^[yxiz]';
 
 -- A renewal whose end nobody knows yet is not covered by the grant of the period before.
@@ -350,7 +365,7 @@ SELECT test.entitle(90, 'n1');
 SELECT results_eq(
     'SELECT original_transaction_id FROM iap.entitlements WHERE seal <> audit.seal(entitlements)',
     $$VALUES ('n1' COLLATE "C")$$, 'what was changed by hand stays found');
-SELECT is(iap.erase_user('ann', 'sue', true) -> 'rows' -> 'entitlements', '15', 'so many grants name a person');
+SELECT is(iap.erase_user('ann', 'sue', true) -> 'rows' -> 'entitlements', '16', 'so many grants name a person');
 SELECT is_empty($$SELECT FROM iap.entitlements WHERE user_id = 'ann'$$, 'who is erased here, too');
 SELECT is(
     (SELECT count(*) FROM iap.entitlements WHERE seal <> audit.seal(entitlements)), 1::bigint, 'the seals fit still');

@@ -514,6 +514,10 @@ SELECT test.hear(test.heard(
 SELECT test.refunded('e1', 'e1', true);
 SELECT is(test.carry(), '0', 'and so does that it is refunded again');
 SELECT isnt_empty($$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = 'e2'$$, 'which stays');
+-- What was delivered under no id has no refund carried to what else was delivered of its original.
+SELECT test.admit('t1', product_id => 'full'), test.resolve('t1', 'dismissed'), test.admit('t2', 't1', 'gems'),
+    test.claim('t2'), test.refunded('t1', 't1');
+SELECT is(test.carry(), '0', 'that is another purchase');
 -- Two restored ids of one delivery, and one of another purchase that was delivered twice.
 SELECT test.admit('f1', product_id => 'full'), test.admit('f2', 'f1', 'full'), test.admit('f3', 'f1', 'full'),
     test.claim('f3');

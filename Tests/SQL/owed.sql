@@ -154,6 +154,14 @@ SELECT results_eq(
     $$SELECT test.owed('quin')$$, $$VALUES ('195 {} f'), ('196 {} t'), ('197 {} t')$$,
     'what is taken back was mostly refunded; what the desk opened again was not');
 
+-- A case that is closed says nothing of what is owed again since.
+SELECT test.admit('198', user_id => 'rosa'), test.open_case('198', '{rosa,saul}');
+SELECT results_eq($$SELECT test.owed('rosa')$$, $$VALUES ('198 {} f')$$, 'two, as its case says');
+UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'withdrawn', closed_by = 'run 7'
+WHERE transaction_id = '198';
+SELECT results_eq($$SELECT test.owed('rosa')$$, $$VALUES ('198 {} t')$$, 'one, once that is closed');
+SELECT is_empty($$SELECT test.owed('saul')$$, 'and not the other');
+
 -- An order that the desk delivered another purchase for is used, and one is offered for one purchase.
 SELECT test.ordered('order-5', 'lena'), test.ordered('order-6', 'lena');
 SELECT test.submit('first of lena', 'lena', '180', 'order-5') AS first,

@@ -326,6 +326,15 @@ WHERE transaction_id = '134';
 SELECT test.entitle('134', now() + interval '30 days');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '134'), 'white', 'it stays a case');
 
+-- What the desk delivers is no redelivery, whatever less was granted while it was under way.
+SELECT test.late_period('139');
+UPDATE iap.redeliveries SET tries = 1, taken_at = now(), due_at = now() + interval '1 minute'
+WHERE transaction_id = '139';
+SELECT test.entitle('139', now() - interval '40 days');
+SELECT is(test.resolve('139', 'delivered'), 'delivered', 'delivered by hand, where the grant ends too early');
+SELECT is(iap.end_of_redelivery(ordered), 'delivered', 'as the end of it says')
+FROM iap.redeliveries AS ordered WHERE transaction_id = '139';
+
 -- Where the server gave it up, what it grants of later periods delivers nothing late.
 SELECT test.late_period('132');
 UPDATE iap.redeliveries SET tries = 5, taken_at = now() - interval '1 day', due_at = now() WHERE transaction_id = '132';
