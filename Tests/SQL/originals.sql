@@ -611,6 +611,8 @@ SELECT set_eq(
     ARRAY['xs1 black', 'xs2 white', 'xs3 restored', 'xr1 family_shared', 'xr2 white'],
     'but for what is shared as well');
 SELECT is(test.claim(id), 'delivered', 'to be had by ' || id) FROM unnest(ARRAY['xs2', 'xr2']) AS id;
+SELECT test.share('xs3', 'xs0', true);
+SELECT is(test.night(), '0 0 0', 'that one share ends is no refund of the other');
 SELECT test.admit('xv1', product_id => 'full'), test.claim('xv1'), test.admit('xw1', product_id => 'full');
 SELECT test.hear(test.heard(
     id || '2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => id || '1'))
