@@ -72,6 +72,13 @@ SELECT is(test.taken('e0'), ARRAY['w1 e1'], 'it is taken');
 SELECT test.hear_period('e2', 'e0', 'w1');
 SELECT is(test.claim('e2'), 'already_delivered', 'and not delivered again');
 
+-- Or Apple told of it before by a receipt that names no period, and was believed as much.
+SELECT test.hear_period('t1', 't0', NULL), test.claim('t1');
+SELECT is(test.hear_period('t1', 't0', 'w1'), 'black', 'what was delivered is known to be a period');
+SELECT is(test.taken('t0'), ARRAY['w1 t1'], 'that is taken');
+SELECT is(test.hear_period('t2', 't0', 'w1'), 'white', 'so that under another id');
+SELECT is(test.claim('t2'), 'already_delivered', 'it is not delivered again');
+
 -- What no list knows the type of.
 CREATE FUNCTION test.hear_unlisted(id text, original text, line_item text) RETURNS text
 LANGUAGE sql AS $$
@@ -234,6 +241,17 @@ SELECT test.hear_period('ge1', 'ge1', 'w1'), test.close_books();
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'ge1', 'ann', now() + interval '30 days')$$);
 SELECT is(test.carry_late(), '1', 'the refund is of what was granted');
 SELECT is(test.places('ge1'), ARRAY['ge1 black', 'ge2 restored'], 'and went back once');
+-- Both refunded long ago, and known only now to be one period.
+SELECT test.hear_period(id, 'lr1', period, exclusion => 'refunded')
+FROM (VALUES ('lr1', 'w1'), ('lr2', NULL)) AS refunds (id, period);
+UPDATE iap.transactions SET excluded_at = now() - interval '30 days' WHERE original_transaction_id = 'lr1';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE original_transaction_id = 'lr1';
+SELECT test.close_books();
+SELECT is(test.carry_late(), '0', 'two refunds');
+SELECT is(test.places('lr1'), ARRAY['lr1 refunded', 'lr2 refunded'], 'of two periods, for all that is known');
+SELECT test.hear_late('lr2', 'lr1', 'w1', 'pass', 'auto_renewable', now());
+SELECT is(test.carry_late(), '0', 'until Apple tells of which they are');
+SELECT is(test.places('lr1'), ARRAY['lr1 refunded', 'lr2 restored'], 'then it went back once');
 -- What a family shared, or another app and environment has, is another purchase.
 SELECT test.hear_period('n1', 'n0', 'w1'), test.claim('n1');
 SELECT test.hear(jsonb_populate_record(

@@ -72,7 +72,7 @@ BEGIN
         WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_at <= r.due_at
             AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
         -- Granted within it, and written by a night, for another session held it then.
-        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_by = 'entitlement' AND EXISTS (
+        WHEN t.place = 'black' AND t.delivered_by = 'entitlement' AND EXISTS (
             SELECT FROM entitlements AS e
             WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
                 AND e.granted_at BETWEEN r.taken_at AND r.due_at) THEN 'redelivered'
