@@ -525,6 +525,10 @@ SELECT is(test.claim('twin3'), 'already_delivered', 'but what was paid before it
 SELECT test.in_sandbox('twin4'), test.paid('twin4'), test.grant_ever('twin4');
 SELECT is(test.both_of('twin4'), 'Production black, Sandbox white', 'and of two that are owed, production''s');
 SELECT is(test.claim('twin4'), 'already_delivered', 'also for whoever claims it');
+SELECT test.grant_ever('twin5'), test.paid('twin5', '1 minute'), test.hear(test.heard(
+    'twin5', environment => 'Sandbox', product_type => 'non_consumable', exclusion => 'sandbox',
+    purchased_at => now() + interval '2 minutes'));
+SELECT is(test.claim('twin5'), 'already_delivered', 'as is a word that was said before either had it');
 
 -- To the minute: servers keep whole seconds, and Apple tells the same moment some milliseconds apart.
 SELECT test.period('seconds', -20, 10, 'seconds'), test.period('minutes', -20, 10, 'minutes');

@@ -190,6 +190,25 @@ SELECT test.admit('182', user_id => 'lena'), test.open_case('182', '{lena}'),
 UPDATE iap.cases SET order_ids = '{order-6}' WHERE transaction_id = '182';
 SELECT results_eq(
     $$SELECT test.owed('lena')$$, $$VALUES ('182 {order-6} t')$$, 'another app''s order of that id is another one');
+-- What rode along with an order's upload is none of the order's.
+SELECT test.submit('of mona', 'mona', '186', 'order-18') AS receipt \gset
+SELECT test.record(ARRAY[test.heard('186'), test.heard('187')],
+    ARRAY[test.seen(:receipt, 'mona', 'order-18'), test.seen(:receipt, 'mona', is_named => false, number => 2)]);
+SELECT is(test.claim('187', 'mona'), 'delivered', 'what else the receipt holds is delivered');
+SELECT is(test.status(NULL, 'order-18'), 'white | paid, being delivered', 'and the order is not');
+
+-- But the renewals of a subscription may all name the order by which it was bought.
+SELECT test.submit('first of lola', 'lola', '184', 'order-17') AS first,
+    test.submit('second of lola', 'lola', '185', 'order-17') AS second \gset
+SELECT test.record(
+    ARRAY[
+        test.heard('184', product_id => 'pass', product_type => 'auto_renewable'),
+        test.heard('185', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => '184')],
+    ARRAY[test.seen(:first, 'lola', 'order-17'), test.seen(:second, 'lola', 'order-17', number => 2)]);
+SELECT results_eq(
+    $$SELECT test.owed('lola')$$, $$VALUES ('184 {order-17} t'), ('185 {order-17} t')$$, 'each is offered it');
+SELECT is(test.claim(id, 'lola', 'order-17'), 'delivered', id || ' is delivered for it')
+FROM unnest(ARRAY['184', '185']) AS id;
 
 -- What is refunded, dismissed, or delivered under another id is not owed.
 SELECT test.admit('150', user_id => 'hank'), test.admit('151', user_id => 'hank');

@@ -301,6 +301,19 @@ SELECT results_eq(
 SELECT results_eq(
     $$SELECT price_milliunits, app_account_token FROM iap.white WHERE transaction_id = 'cw'$$,
     $$VALUES (5000::bigint, 'token')$$, 'the first that was known stays');
+-- A word that is older than what is known changes nothing of it.
+CREATE FUNCTION test.period_told(days integer, verified_at timestamptz, price_milliunits bigint) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(jsonb_populate_record(
+        test.heard(
+            'cv', 'server_api', 'pass', product_type => 'auto_renewable', price_milliunits => $3, verified_at => $2),
+        jsonb_build_object('expires_at', now() + days * interval '1 day')))
+$$;
+SELECT is(test.period_told(30, now(), NULL), 'white', 'a period');
+SELECT is(test.period_told(20, now() - interval '1 hour', 990), 'white', 'of which less was known before');
+SELECT results_eq(
+    $$SELECT expires_at - now(), verified_at, price_milliunits FROM iap.transactions WHERE transaction_id = 'cv'$$,
+    $$VALUES (interval '30 days', now(), 990::bigint)$$, 'but for the price');
 -- A type that one told stays, where the next tells none; but it is not that of another product.
 CREATE FUNCTION test.type_told(product_id text, source iap.source, product_type text, hours integer) RETURNS text
 LANGUAGE plpgsql AS $$

@@ -92,6 +92,10 @@ SELECT test.settle(8);
 SELECT results_eq(
     'SELECT ended_as, told_run_id FROM iap.redeliveries', $$VALUES ('redelivered', 8::bigint)$$,
     'what a killed run would have told the next one tells');
+INSERT INTO iap.runs (run_id, as_of, started_at, host, process_id, program_version)
+OVERRIDING SYSTEM VALUE VALUES (8, now(), now(), 'h', 1, '1');
+SELECT test.settle(9);
+SELECT is((SELECT told_run_id FROM iap.redeliveries), 8::bigint, 'and none after that');
 SELECT is(
     (SELECT count(*) FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '100'), 1::bigint,
     'and the trail has it once');
