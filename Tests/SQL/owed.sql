@@ -110,6 +110,12 @@ SELECT is(test.status(NULL, 'order-14'), 'black | closed | delivered', 'is deliv
 SELECT is(test.status(NULL, 'order-15'), 'not paid', 'which the less likely one is not');
 SELECT test.run_as('iap_support', $$SELECT iap.resolve('137', 'delivered', 'sue', 'by hand', user_id => 'otto')$$);
 SELECT is(test.status(NULL, 'order-16'), 'black | closed | delivered', 'or by the desk');
+SELECT test.ordered(id, 'otto', opened => now() - interval '3 days')
+FROM unnest(ARRAY['order-19', 'order-20']) AS id;
+SELECT test.admit('139', user_id => 'otto'), test.open_case('139', '{otto}');
+UPDATE iap.cases SET order_ids = '{order-19}' WHERE transaction_id = '139';
+SELECT is(test.claim('139', 'otto', 'order-20'), 'delivered', 'delivered for another order than the night matched');
+SELECT is(test.status(NULL, 'order-19'), 'not paid', 'is not for both');
 SELECT is(
     test.admit('138', user_id => 'otto', receipt_id => test.submit('of its own', 'otto', '138', 'order-16')), 'white',
     'what is uploaded with an order');
@@ -156,11 +162,12 @@ SELECT results_eq(
 
 -- A case that is closed says nothing of what is owed again since.
 SELECT test.admit('198', user_id => 'rosa'), test.open_case('198', '{rosa,saul}');
-SELECT results_eq($$SELECT test.owed('rosa')$$, $$VALUES ('198 {} f')$$, 'two, as its case says');
+UPDATE iap.cases SET order_ids = '{order-21}' WHERE transaction_id = '198';
+SELECT results_eq($$SELECT test.owed('rosa')$$, $$VALUES ('198 {order-21} f')$$, 'of two, as its case says');
 UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'withdrawn', closed_by = 'run 7'
 WHERE transaction_id = '198';
-SELECT results_eq($$SELECT test.owed('rosa')$$, $$VALUES ('198 {} t')$$, 'one, once that is closed');
-SELECT is_empty($$SELECT test.owed('saul')$$, 'and not the other');
+SELECT results_eq($$SELECT test.owed('rosa')$$, $$VALUES ('198 {} t')$$, 'of one, once that is closed');
+SELECT is_empty($$SELECT test.owed('saul')$$, 'and not of the other');
 
 -- An order that the desk delivered another purchase for is used, and one is offered for one purchase.
 SELECT test.ordered('order-5', 'lena'), test.ordered('order-6', 'lena');
