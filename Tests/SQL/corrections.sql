@@ -167,6 +167,8 @@ FROM unnest('{Y2,Y3}'::text[]) AS id;
 SELECT is(test.import_alike('Y3', 'Y1', 'pass', 'order Y3'), 0::bigint, 'also where the company tells of it again');
 SELECT is(
     (SELECT count(*) FROM iap.delivered_orders WHERE order_id LIKE 'order Y_'), 2::bigint, 'and keeps both orders');
+SELECT test.hear(test.period('Y4', 'Y1', line_item => 'w2'));
+SELECT is(test.claim('Y4', order_id => 'order Y3'), 'delivered', 'which are still the subscription''s');
 SELECT test.import_alike(id, 'YA1', 'unheard.of', NULL) FROM unnest('{YA1,YA2}'::text[]) AS id;
 SELECT test.hear(test.heard(
     id, 'server_api', product_id => 'unheard.of', product_type => 'non_consumable', original_transaction_id => 'YA1'))

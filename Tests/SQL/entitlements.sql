@@ -245,6 +245,9 @@ SELECT test.admit_days_ago('q1', 'q1', 32), test.admit_days_ago('q2', 'q1', 2), 
 UPDATE iap.cases SET periods = '{q1,q2}' WHERE transaction_id = 'q1';
 SELECT test.entitle(28, 'q1');
 SELECT is(test.open_of('q1'), 'q1', 'what goes on is served, and what went by without access stays owed');
+SELECT test.said_days_ago('q1', 1), test.admit_days_ago('q5', 'q1', 0);
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'also once there is one more');
+SELECT is(test.open_of('q1'), 'q1 q5', 'that was bought after the grant');
 SELECT test.admit_days_ago('r1', 'r1', 2), test.open_case('r1', '{ann}');
 UPDATE iap.cases SET periods = '{r1}' WHERE transaction_id = 'r1';
 SELECT test.entitle(28, 'r1');
@@ -394,9 +397,12 @@ SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'k1', 'ann',
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'k1', now() + interval '30 days')$$);
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k1'), 'black', 'what is granted yet is not owed');
 SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'nor before that');
+-- However long ago that was said: the books were closed since.
+UPDATE audit.frontier SET closed_at = now() + interval '29 days';
 SELECT is(
     test.run_as('iap_job', $$SELECT iap.uncover(7, now() + interval '30 days', 10)$$), '1',
     'a night after it takes it back');
+UPDATE audit.frontier SET closed_at = now();
 SELECT is(
     test.run_as('iap_job', $$SELECT iap.cover_entitled(7, now() + interval '30 days', 10)$$), '0', 'for good');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k1'), 'white', 'then it is owed');
@@ -437,6 +443,13 @@ SELECT results_eq(
     $$SELECT test.moves('p1')$$, $$VALUES ('entitled white > entitlement'), ('revoked entitlement > white')$$,
     'and says that it was taken back, whatever Apple told of it before');
 SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'and nothing else');
+SELECT test.period('p2', -20, 10, 'p2'), test.entitle(10, 'p2'), test.lose_revocation('p2');
+UPDATE iap.entitlements SET entitled_until = now() - interval '10 days', revoked_at = now() - interval '10 days'
+WHERE original_transaction_id = 'p2';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 'p2';
+UPDATE audit.frontier SET closed_at = now() - interval '12 days';
+SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '1', 'however long no night has come since');
+UPDATE audit.frontier SET closed_at = now();
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor covers it again');
 
 -- An upgrade that ends when the product before it was granted until, or within that day.

@@ -315,6 +315,16 @@ SELECT results_eq(
     WHERE transaction_id IN ('130', '131')$$,
     $$VALUES ('black', 'redelivered'), ('black', 'redelivered')$$, 'and is delivered by that grant');
 
+-- Of several periods, until the end of the last.
+SELECT test.late_period('147'), test.hear(jsonb_populate_record(
+    test.heard('148', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => '147'),
+    jsonb_build_object('expires_at', now() + interval '30 days')));
+UPDATE iap.cases SET periods = '{147,148}' WHERE transaction_id = '147';
+SELECT is(
+    test.run_as('iap_app', $$SELECT paid_until FROM iap.take_redeliveries('com.example.a')$$)::timestamptz,
+    now() + interval '30 days', 'as its case tells of them');
+DELETE FROM iap.redeliveries WHERE transaction_id = '147';
+
 -- While it still has it for the fifth time, it may yet grant it.
 SELECT test.late_period('133');
 UPDATE iap.redeliveries SET tries = 5, taken_at = now(), due_at = now() + interval '1 minute'
