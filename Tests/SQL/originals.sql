@@ -514,6 +514,13 @@ SELECT test.hear(test.heard(
 SELECT test.refunded('e1', 'e1', true);
 SELECT is(test.carry(), '0', 'and so does that it is refunded again');
 SELECT isnt_empty($$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = 'e2'$$, 'which stays');
+-- Of two that were delivered, the one whose refund is known is enough.
+SELECT test.admit('de1', 'de1', 'full'), test.admit('de2', 'de1', 'full'), test.resolve('de2', 'delivered'),
+    test.import(test.heard('de1', product_id => 'full', product_type => 'non_consumable'));
+SELECT test.refunded('de2', 'de1'), test.refunded('de3', 'de1');
+SELECT is(test.carry(), '0', 'told of under a third id, it went back once');
+SELECT results_eq(
+    $$SELECT test.places('de1')$$, $$VALUES ('de1 black'), ('de2 black'), ('de3 restored')$$, 'for that one');
 -- What was delivered under no id has no refund carried to what else was delivered of its original.
 SELECT test.admit('t1', product_id => 'full'), test.resolve('t1', 'dismissed'), test.admit('t2', 't1', 'gems'),
     test.claim('t2'), test.refunded('t1', 't1');
