@@ -228,5 +228,14 @@ SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white t
 SELECT is_empty($$SELECT FROM finance.unexplained$$, 'and finance''s journal explains each of these moves');
 SELECT is_empty('SELECT * FROM test.misfits', 'all of them sealed');
 
+-- However long no night came after Apple told of it.
+SELECT test.close_books(), test.hear(test.vouched('AA1')), test.admit('AA2', 'AA1', 'full'), test.claim('AA2'),
+    test.hear(test.vouched('AA2'));
+UPDATE iap.moves SET moved_at = now() - interval '10 days' WHERE transaction_id = 'AA2';
+UPDATE audit.frontier SET closed_at = now() - interval '12 days';
+SELECT is(test.place('AA1'), 'restored', 'what looked like another purchase');
+SELECT is(test.keep_owed_once(), '1 0', 'is owed by the next');
+SELECT is(test.place('AA1'), 'white', 'in white');
+
 SELECT * FROM finish();
 ROLLBACK;
