@@ -116,6 +116,11 @@ SELECT test.admit('139', user_id => 'otto'), test.open_case('139', '{otto}');
 UPDATE iap.cases SET order_ids = '{order-19}' WHERE transaction_id = '139';
 SELECT is(test.claim('139', 'otto', 'order-20'), 'delivered', 'delivered for another order than the night matched');
 SELECT is(test.status(NULL, 'order-19'), 'not paid', 'is not for both');
+SELECT test.ordered('order-22', 'otto', opened => now() - interval '3 days'), test.admit('194', user_id => NULL),
+    test.open_case('194', '{otto}');
+UPDATE iap.cases SET order_ids = '{order-22}' WHERE transaction_id = '194';
+SELECT is(test.claim('194', 'olaf'), 'delivered', 'and what is delivered to another user than it was matched for');
+SELECT is(test.status(NULL, 'order-22'), 'not paid', 'says nothing of the order');
 SELECT is(
     test.admit('138', user_id => 'otto', receipt_id => test.submit('of its own', 'otto', '138', 'order-16')), 'white',
     'what is uploaded with an order');
@@ -168,6 +173,11 @@ UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'withdrawn
 WHERE transaction_id = '198';
 SELECT results_eq($$SELECT test.owed('rosa')$$, $$VALUES ('198 {} t')$$, 'of one, once that is closed');
 SELECT is_empty($$SELECT test.owed('saul')$$, 'and not of the other');
+SELECT test.admit('199', user_id => NULL), test.open_case('199', '{saul}');
+SELECT results_eq($$SELECT test.owed('saul')$$, $$VALUES ('199 {} t')$$, 'what only a case names a user of');
+UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'withdrawn', closed_by = 'run 7'
+WHERE transaction_id = '199';
+SELECT is_empty($$SELECT test.owed('saul')$$, 'is nobody''s once that is closed');
 
 -- An order that the desk delivered another purchase for is used, and one is offered for one purchase.
 SELECT test.ordered('order-5', 'lena'), test.ordered('order-6', 'lena');
