@@ -85,6 +85,9 @@ SELECT is(test.delivery_status('107'), 'DELIVERED', 'Apple may hear of the real 
 SELECT is(test.delivery_status('108'), 'DELIVERED', 'or of the only one');
 SELECT is(test.admit('108'), 'white', 'until a real one comes');
 SELECT is(test.delivery_status('108'), 'UNDELIVERED_OTHER', 'which is not delivered by the other');
+SELECT is(is_certain, false, 'but for a person to decide')
+FROM iap.owed('com.example.a', 'ann') WHERE transaction_id = '108';
+SELECT is(test.claim('108'), 'undecided', 'as a claim finds');
 SELECT is(test.delivery_status('109'), 'UNDELIVERED_OTHER', 'as is what nobody knows');
 
 -- What is not owed in production is not to be had by a test of the same id.

@@ -323,6 +323,11 @@ UPDATE iap.cases SET periods = '{147,148}' WHERE transaction_id = '147';
 SELECT is(
     test.run_as('iap_app', $$SELECT paid_until FROM iap.take_redeliveries('com.example.a')$$)::timestamptz,
     now() + interval '30 days', 'as its case tells of them');
+SELECT test.claim('148', 'lea');
+UPDATE iap.redeliveries SET due_at = now() WHERE transaction_id = '147';
+SELECT is(
+    test.run_as('iap_app', $$SELECT paid_until FROM iap.take_redeliveries('com.example.a')$$)::timestamptz,
+    now() - interval '30 days', 'that are owed');
 DELETE FROM iap.redeliveries WHERE transaction_id = '147';
 
 -- While it still has it for the fifth time, it may yet grant it.
