@@ -173,29 +173,6 @@ SELECT results_eq(
     $$SELECT refunds_seen FROM finance.sold_against_seen WHERE day = '2026-11-22'$$, ARRAY[1::bigint],
     'until Apple says so, too');
 
--- A condition on the day reaches the tables.
-INSERT INTO iap.transactions (
-    transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at,
-    is_trial, source, verified_at, booked_as, entry_id, first_seen_at, nights_confirmed, delivered_by, delivered_at)
-SELECT
-    'b' || n, 'com.example.a', 'Production', 'black', 'b' || n, 'gems', 1,
-    '2020-01-01'::timestamptz + n * interval '1 minute', false, 'app_server', now(), 'unknown', nextval('iap.trail'),
-    now(), 0, 'import', now()
-FROM generate_series(1, 100000) AS n;
-ANALYZE iap.transactions;
-CREATE FUNCTION test.plan(query text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN ' || query; END $$;
-SELECT results_eq(
-    $$SELECT count(*) FILTER (WHERE plan LIKE '%Scan on transactions_by_pacific_day%') > 0,
-        count(*) FILTER (WHERE plan LIKE '%transactions_restored_by_pacific_day%') > 0,
-        count(*) FILTER (WHERE plan LIKE '%Seq Scan on transactions%')
-    FROM test.plan('SELECT * FROM iap.sold_against_seen WHERE day >= ''2026-11-01''') AS plan$$,
-    $$VALUES (true, true, 0::bigint)$$, 'by index');
-
-SELECT is_empty(
-    $$SELECT test.run_as('iap_finance', 'SELECT day FROM finance.sold_against_seen WHERE false')
-    EXCEPT SELECT NULL::text$$, 'finance reads it');
-
 -- A sale is the original's.
 SELECT test.bought('m8', '2026-09-10 12:00+00', 'USA', product_id => 'full');
 SELECT test.bought('m9', '2026-09-10 12:00+00', 'USA', product_id => 'full', original_transaction_id => 'm8'),
@@ -384,6 +361,53 @@ SELECT test.claim('xc'), test.resolve('xd', 'dismissed'), test.hear(test.heard(
 SELECT results_eq(
     $$SELECT transaction_id FROM iap.purchases WHERE transaction_id IN ('xc', 'xd') AND is_refunded$$,
     ARRAY['xd' COLLATE "C"], 'another period is another purchase');
+
+SELECT test.hear_period('xe', 'xe', 'line-6'), test.hear_period('xf', 'xe', 'line-7', 30), test.claim('xe'),
+    test.resolve('xf', 'dismissed'),
+    test.hear_period('xf', 'xe', 'line-7', 30, 'refunded', now() + interval '1 hour');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.purchases WHERE transaction_id IN ('xe', 'xf') AND is_refunded$$,
+    ARRAY['xf' COLLATE "C"], 'and so it is where Apple tells both');
+
+-- What cost nothing has a currency where nothing beside it was paid, and that is one.
+SELECT test.sold(report, 2, 'JPN', milliunits => 0, currency => 'JPY'), test.sold(report, -1, 'DEU', currency => 'EUR')
+FROM test.report('2026-08-01') AS report;
+SELECT test.sold(report, 2, 'JPN', milliunits => 0, currency => 'JPY'),
+    test.sold(report, 1, 'DEU', milliunits => 0, currency => 'EUR')
+FROM test.report('2026-08-02') AS report;
+SELECT test.sold(report, 2, 'JPN', currency => 'JPY'), test.sold(report, 1, 'DEU', currency => 'EUR')
+FROM test.report('2026-08-03') AS report;
+-- Of several countries in one row.
+SELECT test.bought('c' || day, ('2026-08-0' || day || ' 12:00+00')::timestamptz) FROM generate_series(1, 3) AS day;
+SELECT results_eq(
+    $$SELECT to_char(day, 'DD'), units_sold, currency, amount_sold, refund_difference FROM finance.sold_against_seen
+    WHERE day BETWEEN '2026-08-01' AND '2026-08-03' ORDER BY day$$,
+    $$VALUES
+        ('01', 2::bigint, 'JPY', 0.000, 1::bigint), ('02', 3, NULL, NULL, 0), ('03', 3, NULL, NULL, 0)$$,
+    'of two there is none');
+
+-- A condition on the day reaches the tables.
+INSERT INTO iap.transactions (
+    transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at,
+    is_trial, source, verified_at, booked_as, entry_id, first_seen_at, nights_confirmed, delivered_by, delivered_at)
+SELECT
+    'b' || n, 'com.example.a', 'Production', 'black', 'b' || n, 'gems', 1,
+    '2020-01-01'::timestamptz + n * interval '1 minute', false, 'app_server', now(), 'unknown', nextval('iap.trail'),
+    now(), 0, 'import', now()
+FROM generate_series(1, 100000) AS n;
+ANALYZE iap.transactions;
+CREATE FUNCTION test.plan(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN ' || query; END $$;
+SELECT results_eq(
+    $$SELECT count(*) FILTER (WHERE plan LIKE '%Scan on transactions_by_pacific_day%') > 0,
+        count(*) FILTER (WHERE plan LIKE '%transactions_restored_by_pacific_day%') > 0,
+        count(*) FILTER (WHERE plan LIKE '%Seq Scan on transactions%')
+    FROM test.plan('SELECT * FROM iap.sold_against_seen WHERE day >= ''2026-11-01''') AS plan$$,
+    $$VALUES (true, true, 0::bigint)$$, 'by index');
+
+SELECT is_empty(
+    $$SELECT test.run_as('iap_finance', 'SELECT day FROM finance.sold_against_seen WHERE false')
+    EXCEPT SELECT NULL::text$$, 'finance reads it');
 
 SELECT * FROM finish();
 ROLLBACK;
