@@ -98,6 +98,19 @@ SELECT results_eq($$SELECT shown FROM test.shown() AS shown WHERE shown LIKE '11
 -- Only the report in force counts, of each account by itself.
 SELECT test.sold(test.report('2026-11-12', replaced_at => now()), 100, 'CHN');
 SELECT results_eq($$SELECT sold FROM test.compared WHERE day = '11-12'$$, ARRAY[0::bigint], 'a replaced report is out');
+SELECT results_eq(
+    $$SELECT units FROM finance.proceeds WHERE day = '2026-11-12'$$, ARRAY[-3::bigint], 'of the proceeds, too');
+SELECT test.report('2026-11-12', 'Before us', replaced_at => now()),
+    test.report('2026-11-14', 'Us', '{com.example.sold}', replaced_at => now()),
+    test.report('2026-11-12', 'Heirs', '{com.example.a,com.example.heirs}');
+SELECT set_eq(
+    $$SELECT sold, r_sold FROM test.compared WHERE day = '11-12'$$, $$VALUES (0::bigint, 3::bigint)$$,
+    'nor does it count twice of an app of two accounts');
+SELECT bag_eq(
+    $$SELECT bundle_id, day FROM finance.compared_days WHERE day >= '2026-11-12'$$,
+    $$VALUES
+        ('com.example.a' COLLATE "C", '2026-11-12'::date), ('com.example.heirs', '2026-11-12')$$,
+    'and what it alone names is not read');
 SELECT throws_like($$SELECT test.report('2026-11-12')$$, '%"sales_reports_in_force"', 'two in force are refused');
 SELECT test.sold(test.report('2026-11-15', 'Others', '{com.example.o}'), 1, bundle_id => 'com.example.o');
 SELECT test.bought('7', '2026-11-15 12:00+00');
@@ -178,8 +191,8 @@ SELECT test.bought('m8', '2026-09-10 12:00+00', 'USA', product_id => 'full');
 SELECT test.bought('m9', '2026-09-10 12:00+00', 'USA', product_id => 'full', original_transaction_id => 'm8'),
     test.claim('m9');
 SELECT results_eq(
-    $$SELECT transaction_id, place, is_sold FROM finance.purchases WHERE product_id = 'full' ORDER BY 1$$,
-    $$VALUES ('m8' COLLATE "C", 'excluded', true), ('m9', 'black', false)$$,
+    $$SELECT transaction_id, place, detail, is_sold FROM finance.purchases WHERE product_id = 'full' ORDER BY 1$$,
+    $$VALUES ('m8' COLLATE "C", 'excluded', 'restored', true), ('m9', 'black', 'claim', false)$$,
     'what was delivered under the id that it was restored under was sold once, under the original');
 
 -- Its refund Apple may tell of the other id alone.

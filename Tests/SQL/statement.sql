@@ -294,6 +294,18 @@ SELECT results_eq($$SELECT test.redelivered('2026-04-24')$$, ARRAY['full USD 1 1
 SELECT set_eq(
     $$SELECT test.redelivered('2026-04-25')$$, ARRAY['full EUR 1 0', 'full USD -1 0'], 'and not another day, too');
 
+-- A tester's is none.
+SELECT test.admit('S1', environment => 'Sandbox'), test.claim('S1');
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+VALUES (
+    'S1', 'com.example.a', 'Sandbox', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present());
+SELECT test.settle();
+SELECT results_eq(
+    $$SELECT details ->> 'move_id' IS NOT NULL FROM iap.events
+    WHERE transaction_id = 'S1' AND kind = 'redelivered'$$, ARRAY[true], 'the app''s server delivered to a tester');
+SELECT is_empty($$SELECT FROM finance.redeliveries WHERE transaction_id = 'S1'$$, 'of which finance is not told');
+
 -- The night that tells of it may know its price better by then: it counts as it was delivered.
 SELECT test.present('2026-04-27 03:00+00');
 SELECT test.hear(test.heard('H1', 'verify_receipt', 'full', purchased_at => '2026-04-27 01:00+00',
