@@ -119,6 +119,33 @@ SELECT test.submit(payload => 'z', user_id => 'kim', order_id => 'A-1', bundle_i
 SELECT is(
     (SELECT string_agg(order_id, ' ') FROM iap.unpaid_orders WHERE user_id = 'jon'), 'A-1',
     'an upload for another app''s order leaves it unpaid, and one for it does not');
+-- And their users; who buys something else, or at another time, did not pay for it.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_order(
+        'com.example.a', 'A-3', 'jon', 'gold', 1, 'f0a1b2c3-58f5-5e6e-b9c0-16ca7763f909',
+        now() - interval '200 days')$$);
+SELECT test.admit(id, product_id => product, user_id => 'jon', bundle_id => app)
+FROM (
+    VALUES
+        ('40', 'gems', 'com.example.z'), ('41', 'gems', 'com.example.z'), ('42', 'gold', 'com.example.z'),
+        ('43', 'ring', 'com.example.a'), ('44', 'gems', 'com.example.a'), ('45', 'gems', 'com.example.a')
+) AS bought (id, product, app);
+SELECT test.run_as('iap_app', $$SELECT iap.claim('com.example.z', '40', 'jon', 'A-1')$$),
+    test.claim('43', 'jon'), test.claim('44', 'jon'), test.claim('45', 'jon');
+SELECT test.open_case('41', '{jon}');
+UPDATE iap.cases SET bundle_id = 'com.example.z', order_ids = '{A-1}' WHERE transaction_id = '41';
+UPDATE iap.transactions
+SET app_account_token = CASE bundle_id WHEN 'com.example.z' THEN 'f0a1b2c3-58f5-5e6e-b9c0-16ca7763f909' END,
+    purchased_at = now() - CASE transaction_id WHEN '44' THEN 231 WHEN '45' THEN 169 ELSE 199 END * interval '1 day'
+WHERE transaction_id IN ('40', '41', '42', '43', '44', '45');
+SELECT test.resolve('42', 'dismissed');
+SELECT is(
+    (SELECT string_agg(order_id, ' ' ORDER BY order_id) FROM iap.unpaid_orders WHERE user_id = 'jon'), 'A-1 A-3',
+    'nor does anything else of another app, of another product or of another time pay for one');
+UPDATE iap.transactions SET purchased_at = now() - interval '171 days' WHERE transaction_id = '45';
+SELECT is(
+    (SELECT string_agg(order_id, ' ') FROM iap.unpaid_orders WHERE user_id = 'jon'), 'A-3',
+    'within thirty days it does');
 
 -- Years of orders, the young ones where old ones have gone: a night looks at those of its days alone.
 INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, created_at)
