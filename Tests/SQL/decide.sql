@@ -96,6 +96,41 @@ SELECT is(pg_temp.decide('20', 'delivered'), 'already_delivered', 'but it was no
 SELECT is(
     pg_temp.decide('5', 'deliver'), 'already_delivered', 'what the customer came for needs no delivery');
 
+-- Also once a night has told of it.
+SELECT test.admit('25', user_id => 'ann'), test.open_case('25', '{ann}');
+INSERT INTO shown SELECT '25', pg_temp.mark('25');
+SELECT is(pg_temp.decide('25', 'deliver'), 'deliver', 'one is ordered');
+UPDATE iap.redeliveries SET tries = 1, taken_at = now(), due_at = now() + interval '5 minutes'
+WHERE transaction_id = '25';
+SELECT is(test.claim('25', 'ann'), 'delivered', 'taken and claimed');
+SET LOCAL search_path = public, iap;
+SELECT test.run_as('iap_job', 'SELECT iap.settle_redeliveries(2, now())');
+RESET search_path;
+SELECT is(ended_as, 'redelivered', 'and told of') FROM iap.redeliveries WHERE transaction_id = '25';
+SELECT is(pg_temp.decide('25', 'deliver'), 'already', 'by the old file it is so already');
+
+-- A tester's case may have the same number as a customer's.
+SELECT test.admit('24', user_id => NULL), test.admit('24', user_id => NULL, environment => 'Sandbox');
+SELECT test.open_case('24', '{ann}');
+INSERT INTO iap.cases (
+    transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, opened_at, opened_run_id,
+    assessed_at, assessed_run_id)
+SELECT
+    transaction_id, bundle_id, 'Sandbox', likelihood, reasons, action, '{bob}', opened_at, opened_run_id, assessed_at,
+    assessed_run_id
+FROM iap.cases
+WHERE transaction_id = '24';
+SELECT is(
+    test.run_as('iap_support', format(
+        'SELECT iap.decide(%L, %L, %L, %L, %L, %L, %L)', '24', bundle_id, environment, iap.case_mark(
+            opened_run_id, opened_at, move_id, product_id, quantity, owner_user_ids, periods),
+        'dismissed', 'sue', 'a test')), 'dismissed', 'by its own mark it is ended')
+FROM iap.cases JOIN iap.transactions USING (transaction_id, bundle_id, environment)
+WHERE transaction_id = '24' AND environment = 'Sandbox';
+SELECT results_eq(
+    $$SELECT environment, state FROM iap.cases WHERE transaction_id = '24' ORDER BY 1$$,
+    $$VALUES ('Production', 'open'), ('Sandbox', 'closed')$$, 'and the customer''s stays');
+
 SELECT test.is_refused(
     'iap_support', $$SELECT iap.decide('6', 'com.example.a', 'Production', 'm', 'given', 'sue', 'x')$$,
     '22023', 'a decision is%', 'a word that is no decision');

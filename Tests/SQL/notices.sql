@@ -76,6 +76,12 @@ SELECT results_eq(
     $$SELECT sending, attempts FROM iap.notices WHERE notice_uuid = 'u'$$, $$VALUES ('failed', 3)$$,
     'which says nothing of that');
 
+SELECT set_config('iap.present', (now() + interval '1 hour')::text, true);
+SELECT is(
+    test.tell(test.notice('11', 'TEST', uuid => 'u', sending => 'sent', attempts => 4)), '0 {1}',
+    'that it was sent at last makes it no new one');
+SELECT set_config('iap.present', now()::text, true);
+
 -- What is signed of a purchase that nobody knows goes into the inbox, as it was signed last, of nobody.
 SELECT test.hear(test.heard('14'));
 SELECT is(
@@ -124,6 +130,11 @@ SELECT is(test.place('32'), 'refunded', 'nor is it by a notice of another kind')
 -- However soon after it.
 SELECT test.hear(test.heard('36', 'server_api')), test.tell(test.notice('36', 'REFUND', 1, refunded => 1));
 SELECT is(test.place('36'), 'refunded', 'Apple tells of a refund');
+SELECT test.tell(ROW(
+    jsonb_populate_record((told).v, jsonb_build_object('verified_at', now() + interval '1 day 30 seconds')),
+    jsonb_populate_record((told).n, jsonb_build_object('signed_at', now() + interval '1 day 30 seconds')))::test.told)
+FROM (SELECT test.notice('36', 'CONSUMPTION_REQUEST', 1) AS told) AS request;
+SELECT is(test.place('36'), 'refunded', 'of which a notice of another kind need not know yet');
 SELECT test.tell(ROW(
     jsonb_populate_record((told).v, jsonb_build_object('verified_at', now() + interval '1 day 1 minute')),
     jsonb_populate_record((told).n, jsonb_build_object('signed_at', now() + interval '1 day 1 minute')))::test.told)
