@@ -250,8 +250,16 @@ SELECT test.run_as('iap_app', format(
     'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', original, 'ann', now() + interval '30 days'))
 FROM unnest(ARRAY['granted', 'maybe-1']) AS original;
 SELECT is(test.admit('granted', product_id => 'pass'), 'white', 'what was granted before anybody knew of it');
+SELECT test.hear(jsonb_populate_record(
+    test.heard(
+        'granted-2', 'server_api', 'pass', product_type => 'auto_renewable', original_transaction_id => 'granted'),
+    jsonb_build_object('expires_at', now() + interval '60 days')));
+SELECT test.open_case('granted', '{ann}');
+UPDATE iap.cases SET periods = '{granted,granted-2}' WHERE transaction_id = 'granted';
 SELECT is(test.resolve('granted', how), 'already_delivered', 'is not ' || how)
 FROM unnest(ARRAY['delivered', 'refunded', 'dismissed']) AS how;
+SELECT is(place, 'white', 'nor ends with it what was not granted')
+FROM iap.transactions WHERE transaction_id = 'granted-2';
 SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
 SELECT is(
     (SELECT delivered_by FROM iap.black WHERE transaction_id = 'granted'), 'entitlement', 'the night writes how it is');
