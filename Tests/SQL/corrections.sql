@@ -224,6 +224,29 @@ SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '
 SELECT is(array_agg(test.place(id)), '{white,restored}', 'taken back, it is owed once')
 FROM unnest('{W1,W2}'::text[]) AS id;
 
+-- What looked restored, and Apple says that it is not, is owed, unless its purchase stands under another id: a tester's
+-- of the same number is none, and neither is another period, also where Apple tells no period of either.
+SELECT test.admit('XA1', product_id => 'full', environment => 'Sandbox'),
+    test.hear(test.heard('XA2', product_id => 'full', original_transaction_id => 'XA1', exclusion => 'restored'));
+SELECT is(
+    test.hear(test.heard('XA2', 'server_api', 'full', original_transaction_id => 'XA1')), 'white',
+    'a tester owes nobody anything');
+SELECT test.hear(test.heard('XB1', product_id => 'pass', product_type => 'auto_renewable')),
+    test.hear(test.heard(
+        'XB2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'XB1',
+        exclusion => 'restored'));
+SELECT is(
+    test.hear(test.heard(
+        'XB2', 'server_api', 'pass', product_type => 'auto_renewable', original_transaction_id => 'XB1')), 'white',
+    'a renewal is owed beside the first period');
+-- What is restored as Apple says now was not owed before, either, where a setting kept it from that.
+SELECT test.hear(test.heard(
+    'XC2', product_id => 'full', original_transaction_id => 'XC1', exclusion => 'before_start'));
+SELECT is(
+    test.hear(test.heard(
+        'XC2', 'server_api', 'full', original_transaction_id => 'XC1', exclusion => 'restored')), 'restored',
+    'only what was refunded comes back');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty($$SELECT FROM finance.unexplained$$, 'and finance''s journal explains each of these moves');
 SELECT is_empty('SELECT * FROM test.misfits', 'all of them sealed');
