@@ -128,13 +128,16 @@ SELECT is(test.place('30'), 'white', 'what was refunded is owed again when that 
 SELECT is(test.place('31'), 'refunded', 'what was refunded since is not');
 SELECT is(test.place('32'), 'refunded', 'nor is it by a notice of another kind');
 -- However soon after it.
-SELECT test.hear(test.heard('36', 'server_api')), test.tell(test.notice('36', 'REFUND', 1, refunded => 1));
-SELECT is(test.place('36'), 'refunded', 'Apple tells of a refund');
+SELECT test.hear(test.heard(id, 'server_api')), test.tell(test.notice(id, type, 1, refunded => 1))
+FROM (VALUES ('36', 'REFUND'), ('37', 'REVOKE')) AS told (id, type);
+SELECT is(test.place(id), 'refunded', 'Apple tells of a refund: ' || id) FROM unnest(ARRAY['36', '37']) AS id;
 SELECT test.tell(ROW(
     jsonb_populate_record((told).v, jsonb_build_object('verified_at', now() + interval '1 day 30 seconds')),
     jsonb_populate_record((told).n, jsonb_build_object('signed_at', now() + interval '1 day 30 seconds')))::test.told)
-FROM (SELECT test.notice('36', 'CONSUMPTION_REQUEST', 1) AS told) AS request;
-SELECT is(test.place('36'), 'refunded', 'of which a notice of another kind need not know yet');
+FROM unnest(ARRAY['36', '37']) AS id
+CROSS JOIN LATERAL (SELECT test.notice(id, 'CONSUMPTION_REQUEST', 1) AS told) AS request;
+SELECT is(test.place(id), 'refunded', 'of which a notice of another kind need not know yet: ' || id)
+FROM unnest(ARRAY['36', '37']) AS id;
 SELECT test.tell(ROW(
     jsonb_populate_record((told).v, jsonb_build_object('verified_at', now() + interval '1 day 1 minute')),
     jsonb_populate_record((told).n, jsonb_build_object('signed_at', now() + interval '1 day 1 minute')))::test.told)

@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(67);
+SELECT plan(70);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -238,6 +238,23 @@ SELECT isnt(
         '{"source": "local", "verified_at": "2026-03-05T13:30Z"}',
         '{"verified_at": "2026-03-05T14:00Z", "refunded_at": null, "exclusion": null}')).refunded_at,
     NULL, 'and not by itself');
+
+-- A poorer word ends none, and an answer ends none of which Apple told after it, whatever it was that told.
+SELECT test.hear(test.heard(
+    'poorer', 'server_api', exclusion => 'refunded', refunded_at => now() - interval '2 days',
+    verified_at => now() - interval '1 day'));
+SELECT is(test.hear(test.heard('poorer')), 'refunded', 'a receipt may not know what a history does');
+SELECT test.hear(test.heard('earlier', 'server_api', verified_at => now() - interval '3 days')),
+    test.hear(test.heard('earlier', exclusion => 'refunded', refunded_at => now() - interval '2 days'));
+SELECT is(
+    test.hear(test.heard('earlier', 'server_api', verified_at => now() - interval '1 day')), 'refunded',
+    'an answer may be recorded after a later one');
+
+-- What a person called refunded, Apple has never refunded: that it tells of no refund is no news.
+SELECT test.admit('by-desk'), test.resolve('by-desk', 'refunded');
+SELECT is(
+    test.hear(test.heard('by-desk', 'server_api', verified_at => now() + interval '1 day')), 'refunded',
+    'the desk''s word stands');
 
 -- Refunded, taken back, and refunded once more: Apple's word on that it was taken back comes last.
 SELECT test.hear(test.heard('twice', source => 'local'));
