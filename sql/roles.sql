@@ -147,7 +147,8 @@ GRANT EXECUTE ON FUNCTION
     -- Statistics.
     iap.analyze_grown
     TO iap_job;
-GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
+GRANT SELECT ON
+    audit.links, audit.frontier, audit.erasures, audit.trail, audit.uncovered, finance.differences, finance.unexplained
     TO iap_job;
 -- The statement of a month.
 GRANT SELECT ON

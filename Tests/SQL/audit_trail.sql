@@ -416,5 +416,31 @@ SELECT cmp_ok(
         'audit.erasures', $$SELECT audit.block(max(event_id) - 1, max(event_id), '{}', '{}') FROM iap.events$$),
     '<', 10::bigint, 'for a link of the chain only what it covers is read');
 
+-- What a link had not seen comes late to one of the next, and is looked for from there: verify asks it of each link.
+CREATE FUNCTION test.uncovered() RETURNS TABLE (link bigint, number bigint)
+LANGUAGE sql AS $$
+    SELECT links.position, number
+    FROM audit.links
+    JOIN audit.links AS later ON later.position > links.position
+    CROSS JOIN LATERAL unnest(later.late) AS number
+    WHERE number <= links.upto
+$$;
+SELECT max(position) AS last, max(upto) AS upto FROM audit.links \gset
+INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)
+SELECT
+    :last + nights, -nights, now(), :upto + nights * 100,
+    -- Each night what the one before had not seen; now and then also what three of them had not.
+    CASE WHEN nights % 50 = 0 THEN ARRAY[:upto + nights * 100 - 399] ELSE '{}' END
+        || ARRAY[:upto + nights * 100 - 150, :upto + nights * 100 - 120],
+    0, sha256('')
+FROM generate_series(1, 1000) AS nights;
+ANALYZE audit.links;
+SELECT set_eq(
+    'SELECT position, generate_series(lower(span), upper(span) - 1) FROM audit.uncovered, unnest(numbers) AS span',
+    'SELECT DISTINCT link, number FROM test.uncovered()', 'what a link had not seen is what came late to later ones');
+SELECT cmp_ok(
+    test.rows_read_by('audit.links', 'SELECT count(*) FROM audit.uncovered'), '<', 6000::bigint,
+    'for which a few links of each are read, and not all later ones');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -88,7 +88,8 @@ SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_job' ORDER BY relation$$,
     $$VALUES
         ('audit.erasures', 'select'), ('audit.frontier', 'select'), ('audit.links', 'select'),
-        ('audit.trail', 'select'), ('finance.booking_spans', 'select'), ('finance.closings', 'select'),
+        ('audit.trail', 'select'), ('audit.uncovered', 'select'), ('finance.booking_spans', 'select'),
+        ('finance.closings', 'select'),
         ('finance.compared_days', 'select'), ('finance.differences', 'select'), ('finance.journal', 'select'),
         ('finance.proceeds', 'select'), ('finance.purchases', 'select'), ('finance.redeliveries', 'select'),
         ('finance.sold_against_seen', 'select'), ('finance.unexplained', 'select'),

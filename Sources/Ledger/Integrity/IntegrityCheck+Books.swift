@@ -17,7 +17,7 @@ extension IntegrityCheck {
         """
 
     /// The frontiers between which a link lies, if the link before it reached up to this number. What came late to it
-    /// lies beyond the first, and what came late to a later one lies beyond the second.
+    /// lies beyond the first, and what came late to a later one, or to none yet, lies beyond the second.
     private static func frontiers(before upto: SQL) -> SQL {
         """
         ROW(
@@ -25,13 +25,7 @@ extension IntegrityCheck {
             coalesce((SELECT range_agg(int8range(number, number + 1)) FROM unnest(links.late) AS number), '{}'),
             now(), '0'::xid8)::audit.frontier,
         links.upto,
-        (SELECT gaps FROM audit.frontier) + coalesce(
-            (
-                SELECT range_agg(int8range(number, number + 1))
-                FROM audit.links AS later
-                CROSS JOIN LATERAL unnest(later.late) AS number
-                WHERE later.position > links.position
-            ), '{}')
+        (SELECT gaps FROM audit.frontier) + coalesce(uncovered.numbers, '{}')
         """
     }
 
@@ -42,6 +36,7 @@ extension IntegrityCheck {
         FROM runs
         JOIN audit.links USING (run_id)
         LEFT JOIN audit.links AS before ON before.position = links.position - 1
+        LEFT JOIN audit.uncovered ON uncovered.position = links.position
         CROSS JOIN LATERAL white_turnover(
             \(frontiers(before: "coalesce(before.upto, 0)"))) AS told
         WHERE closing_number IS NOT NULL
@@ -66,6 +61,7 @@ extension IntegrityCheck {
                 told.run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail,
                 -transactions, -told.units, -milliunits
             FROM closings AS links
+            LEFT JOIN audit.uncovered ON uncovered.position = links.position
             CROSS JOIN LATERAL booked(
                 links.run_id, links.closed_before,
                 \(frontiers(before: "links.upto_before"))) AS told

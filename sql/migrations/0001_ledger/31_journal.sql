@@ -46,6 +46,36 @@ COMMENT ON TABLE audit.erasures IS
     'The moves and events from which persons'' data were erased: the chain keeps what it covered, and the event of '
     'each erasure what it left.';
 
+-- Found from the later link, a few links back: asked of each link, all later ones would be read, which grows with the
+-- square of the years.
+CREATE VIEW audit.uncovered AS
+SELECT earlier.position, range_agg(int8range(number, number + 1)) AS numbers
+FROM (
+    SELECT
+        position, late,
+        (
+            SELECT below.position
+            FROM audit.links AS below
+            WHERE below.position < links.position
+                AND below.upto < (SELECT min(number) FROM unnest(links.late) AS number)
+            ORDER BY below.position DESC
+            LIMIT 1
+        ) AS below
+    FROM audit.links
+    WHERE late <> '{}'
+) AS later
+CROSS JOIN LATERAL (
+    SELECT position, upto
+    FROM audit.links
+    WHERE links.position < later.position AND links.position > coalesce(later.below, 0)
+    OFFSET 0
+) AS earlier
+CROSS JOIN LATERAL unnest(later.late) AS number
+WHERE number <= earlier.upto
+GROUP BY earlier.position;
+COMMENT ON VIEW audit.uncovered IS
+    'The links that had not seen all numbers up to their own, and those that came late to a later link.';
+
 CREATE VIEW iap.closings AS
 SELECT
     links.position, links.run_id, runs.as_of, runs.closed_through, links.upto, links.late,
