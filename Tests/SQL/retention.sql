@@ -426,5 +426,38 @@ SELECT is(test.claim('s1', 'rosa'), 'delivered', 'uploaded by one, and delivered
 SELECT is(test.erase('rosa') ->> 'outcome', 'erased', 'who is erased');
 SELECT is_empty($$SELECT FROM finance.misdeliveries WHERE transaction_id = 's1'$$, 'went to nobody wrong');
 
+-- Among many purchases of others none is asked about but what is in the erased user's receipts.
+INSERT INTO iap.transactions
+SELECT (
+    jsonb_populate_record(
+        t, jsonb_build_object(
+            'transaction_id', 'm' || number, 'original_transaction_id', 'm' || number, 'user_id', 'm' || number,
+            'app_account_token', NULL))
+    ).*
+FROM iap.transactions AS t
+CROSS JOIN generate_series(1, 2000) AS number
+WHERE t.transaction_id = 's1';
+INSERT INTO iap.sightings
+SELECT (
+    jsonb_populate_record(
+        seen, jsonb_build_object('transaction_id', 'm' || number, 'receipt_id', number * 64, 'user_id', 'm' || number))
+    ).*
+FROM iap.sightings AS seen
+CROSS JOIN generate_series(100, 2000) AS number
+WHERE seen.transaction_id = 's1';
+ANALYZE iap.transactions, iap.sightings;
+SET LOCAL track_functions = 'pl';
+CREATE FUNCTION test.calls_of(called name) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT coalesce(sum(calls), 0)::bigint
+    FROM pg_stat_xact_user_functions
+    WHERE schemaname = 'iap' AND funcname = called
+$$;
+SELECT is(
+    (
+        SELECT cardinality(iap.unnamed_receipts_of(user_id)) FROM iap.transactions WHERE transaction_id = 's1'
+    ), NULL::integer, 'a receipt that another handed in is none of an erased user''s');
+SELECT cmp_ok(test.calls_of('is_anothers'), '<', 100::bigint, 'which is asked of few receipts, however many there are');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -149,14 +149,16 @@ BEGIN
                     SELECT orders.app_account_token FROM iap.orders WHERE orders.user_id = pseudonym
                     UNION
                     SELECT own.app_account_token FROM iap.account_tokens AS own WHERE own.user_id = pseudonym))
-            -- Of another's receipt the next refund is known.
+            -- Of another's receipt the next refund is known. Asked of these few receipts alone: as a join it would ask
+            -- of every purchase that there is.
             AND NOT EXISTS (
                 SELECT FROM iap.sightings AS beside
                 JOIN iap.transactions AS other USING (transaction_id, bundle_id, environment)
                 WHERE beside.receipt_id = seen.receipt_id AND beside.bucket = seen.bucket
                     AND iap.is_anothers(
                         ROW(other.*)::iap.transactions, unnamed_receipts_of.pseudonym,
-                        unnamed_receipts_of.pseudonym)));
+                        unnamed_receipts_of.pseudonym)
+                OFFSET 0));
 END
 $$;
 COMMENT ON FUNCTION iap.unnamed_receipts_of IS
