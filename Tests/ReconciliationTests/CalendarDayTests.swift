@@ -55,10 +55,10 @@ import Testing
     }
 
     @Test func onlyWhatIsBoughtInAnAppCounts() {
-        for identifier in ["IA1", "IA1-M", "IA9", "IA9-M", "IAY", "IAY-M", "IAC", "FI1"] {
+        for identifier in ["IA1", "IA1-M", "IA9", "IA9-M", "IAY", "IAY-M", "IAC", "IAC-M", "FI1"] {
             #expect(SalesProductType(identifier: identifier) == .inAppPurchase)
         }
-        #expect(SalesProductType(identifier: "IA3") == .restored)
+        for identifier in ["IA3", "IA3-M"] { #expect(SalesProductType(identifier: identifier) == .restored) }
         for identifier in ["1", "1F", "3F", "7", "F1", "F7", "1-B", ""] {
             #expect(SalesProductType(identifier: identifier) == .other)
         }

@@ -3,7 +3,7 @@ import Reconciliation
 import Testing
 
 @Suite struct IdentifierTests {
-    @Test(arguments: ["1", "2000000847061981", "999999999999999999", String(repeating: "9", count: 64)])
+    @Test(arguments: ["1", "2000000847061981", "999999999999999999", String(repeating: "9", count: 64), "!~"])
     func keepsAnIDAsText(text: String) {
         #expect(TransactionID(text)?.text == text)
     }
@@ -13,8 +13,15 @@ import Testing
         #expect(TransactionID(text) == nil)
     }
 
+    /// As the tables have them.
+    @Test func appsAndProductsHaveNamesOfUpTo255Bytes() {
+        let (longest, longer) = (String(repeating: "x", count: 255), String(repeating: "x", count: 256))
+        #expect(BundleID(longest) != nil && BundleID(longer) == nil)
+        #expect(ProductID(longest) != nil && ProductID(longer) == nil)
+    }
+
     @Test(arguments: [
-        ("2000000847061981", "2000000847061981"), ("$(id>/tmp/pwn)", "'$(id>/tmp/pwn)'"),
+        ("2000000847061981", "2000000847061981"), ("A_z.9:x-y", "A_z.9:x-y"), ("$(id>/tmp/pwn)", "'$(id>/tmp/pwn)'"),
         ("a'b", "'a'\\''b'"), ("a;b", "'a;b'"),
     ])
     func isOneWordOfAShellsWhateverItHolds(text: String, word: String) {
@@ -39,6 +46,7 @@ import Testing
     @Test func refusesAnInvalidIDInJSON() throws {
         let good = try JSONDecoder().decode([ProductID].self, from: Data(#"["gems.100"]"#.utf8))
         #expect(good.map(\.text) == ["gems.100"])
+        #expect(try String(json: good) == #"["gems.100"]"#)
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode([ProductID].self, from: Data(#"["gems 100"]"#.utf8))
         }
