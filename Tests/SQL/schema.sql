@@ -2288,7 +2288,7 @@ BEGIN
         WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_at <= r.due_at
             AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
         -- Granted within it, and written by a night, for another session held it then.
-        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_by = 'entitlement' AND EXISTS (
+        WHEN t.place = 'black' AND t.delivered_by = 'entitlement' AND EXISTS (
             SELECT FROM entitlements AS e
             WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
                 AND e.granted_at BETWEEN r.taken_at AND r.due_at) THEN 'redelivered'
@@ -3860,6 +3860,8 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR iap.is_later_refund(t, v)
         OR iap.fills_in(t, v)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
+        -- Of no period are seats that were added to one: a poorer word would name that one.
+        OR (v.source = t.source AND t.web_order_line_item_id IS NULL AND v.web_order_line_item_id IS NOT NULL)
         OR (v.exclusion = 'family_shared' AND NOT t.is_family_shared)
         OR (
             v.revocation_type IS NOT NULL
@@ -7781,14 +7783,16 @@ BEGIN
                     SELECT orders.app_account_token FROM iap.orders WHERE orders.user_id = pseudonym
                     UNION
                     SELECT own.app_account_token FROM iap.account_tokens AS own WHERE own.user_id = pseudonym))
-            -- Of another's receipt the next refund is known.
+            -- Of another's receipt the next refund is known. Asked of these few receipts alone: as a join it would ask
+            -- of every purchase that there is.
             AND NOT EXISTS (
                 SELECT FROM iap.sightings AS beside
                 JOIN iap.transactions AS other USING (transaction_id, bundle_id, environment)
                 WHERE beside.receipt_id = seen.receipt_id AND beside.bucket = seen.bucket
                     AND iap.is_anothers(
                         ROW(other.*)::iap.transactions, unnamed_receipts_of.pseudonym,
-                        unnamed_receipts_of.pseudonym)));
+                        unnamed_receipts_of.pseudonym)
+                OFFSET 0));
 END
 $$;
 
@@ -8450,6 +8454,30 @@ UNION ALL
    FROM iap.events;
 
 COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
+
+CREATE VIEW audit.uncovered AS
+ SELECT earlier."position",
+    range_agg(int8range(number.number, (number.number + 1))) AS numbers
+   FROM ((( SELECT links."position",
+            links.late,
+            ( SELECT below."position"
+                   FROM audit.links below
+                  WHERE ((below."position" < links."position") AND (below.upto < ( SELECT min(number_1.number) AS min
+                           FROM unnest(links.late) number_1(number))))
+                  ORDER BY below."position" DESC
+                 LIMIT 1) AS below
+           FROM audit.links
+          WHERE (links.late <> '{}'::bigint[])) later
+     CROSS JOIN LATERAL ( SELECT links."position",
+            links.upto
+           FROM audit.links
+          WHERE ((links."position" < later."position") AND (links."position" > COALESCE(later.below, (0)::bigint)))
+         OFFSET 0) earlier)
+     CROSS JOIN LATERAL unnest(later.late) number(number))
+  WHERE (number.number <= earlier.upto)
+  GROUP BY earlier."position";
+
+COMMENT ON VIEW audit.uncovered IS 'The links that had not seen all numbers up to their own, and those that came late to a later link.';
 
 CREATE VIEW iap.closings AS
  SELECT links."position",
