@@ -69,21 +69,6 @@ extension LedgerSession {
         return notices
     }
 
-    /// The receipts as which was handed in what Apple told of by itself: nobody uploaded them.
-    func noticeReceipts(of ids: [TransactionID]) async throws -> [TransactionKey: Set<Int64>] {
-        guard !ids.isEmpty else { return [:] }
-        let rows = try await connection.query(
-            """
-            SELECT transaction_id, bundle_id, environment, array_agg(receipt_id) AS receipt_ids
-            FROM \(stored: .notices)
-            WHERE transaction_id = ANY (\(ids.map(\.text))) AND receipt_id IS NOT NULL
-            GROUP BY transaction_id, bundle_id, environment
-            """)
-        return try Dictionary(
-            rows.map { (try TransactionKey($0), Set(try $0.decode("receipt_ids", as: [Int64].self))) },
-            uniquingKeysWith: { first, _ in first })
-    }
-
     /// The notifications that tell of a purchase.
     private static let purchases = ["ONE_TIME_CHARGE", "SUBSCRIBED", "DID_RENEW", "OFFER_REDEEMED"]
 }

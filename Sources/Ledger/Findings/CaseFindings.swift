@@ -36,16 +36,6 @@ extension LedgerSession {
         return try rows.map { try ReportedCase($0, runID: runID, &candidates) }
     }
 
-    /// What only Apple told of was uploaded by nobody, though it lies in the inbox as a receipt.
-    private func leaveOutNotices(from page: inout [ReportedCase]) async throws {
-        let handedInByNobody = page.filter { $0.sightings.contains { $0.userID == nil } }
-        let notices = try await noticeReceipts(of: handedInByNobody.map(\.key.id))
-        for index in page.indices {
-            guard let receipts = notices[page[index].key] else { continue }
-            page[index].sightings.removeAll { receipts.contains($0.receiptID) }
-        }
-    }
-
     /// What the clients said of their devices: from the latest receipt of each case that said anything.
     private func addDevices(to page: inout [ReportedCase]) async throws {
         let receiptIDs = Set(page.flatMap { $0.sightings.map(\.receiptID) })

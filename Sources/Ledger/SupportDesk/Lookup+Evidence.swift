@@ -23,15 +23,6 @@ extension LedgerSession {
         for row in rows { try transactions.change(TransactionKey(row)) { $0.sightings.append(try Sighting(row)) } }
     }
 
-    /// What only Apple told of was uploaded by nobody, though it lies in the inbox as a receipt.
-    func leaveOutNotices(from transactions: inout [KnownTransaction]) async throws {
-        let notices = try await noticeReceipts(of: transactions.map(\.key.id))
-        for index in transactions.indices {
-            guard let receipts = notices[transactions[index].key] else { continue }
-            transactions[index].sightings.removeAll { receipts.contains($0.receiptID) }
-        }
-    }
-
     /// Adds every claim of the transactions, the earliest first. A claim does not say its environment, so it is added
     /// to the transaction in each.
     ///
