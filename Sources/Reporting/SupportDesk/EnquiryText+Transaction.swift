@@ -137,7 +137,6 @@ extension EnquiryText {
             case "as", "was": words.name(ofEvent: value)
             case "likelihood": Likelihood(rawValue: value).map(words.name)
             case "reasons": list.map { names(of: $0) { Reason(rawValue: $0).map(words.name) } }
-            case "evidence": list.map { names(of: $0) { Evidence(rawValue: $0).map(words.name) } }
             // In thousandths of a percent.
             case "from_refund_percentage", "to_refund_percentage":
                 Double(value).map { "\(($0 / 1000).formatted(.number.locale(words.language.locale)))%" }

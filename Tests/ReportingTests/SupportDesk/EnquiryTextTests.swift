@@ -61,7 +61,7 @@ import Testing
             KnownEvent(
                 happenedAt: Self.purchasedAt + 8002, kind: "refunded", actor: "iap-reconcile", runID: 4,
                 details: [
-                    "to_refund_percentage": "33333", "likelihood": "high", "evidence": #"["uploaded"]"#,
+                    "to_refund_percentage": "33333", "likelihood": "high", "owner_user_ids": #"["anna"]"#,
                     "as": "refunded",
                 ]),
         ]
@@ -93,7 +93,7 @@ import Testing
                                → Deliver to anna for order o-1.
                   events       2026-09-22 00:26:40  case opened by iap-reconcile in run 3; reasons: claim failed, rode along
                                2026-09-22 00:26:41  reopened by sue; note: a mistake; was: dismissed
-                               2026-09-22 00:26:42  refunded by iap-reconcile in run 4; as: refunded; evidence: uploaded; likelihood: high; to refund percentage: 33.333%
+                               2026-09-22 00:26:42  refunded by iap-reconcile in run 4; as: refunded; likelihood: high; owner user ids: anna; to refund percentage: 33.333%
 
                 paid, not delivered: deliver to anna for order o-1.
 
@@ -141,7 +141,7 @@ import Testing
                             → 按订单 o-1 发货给 anna。
                   经过      2026-09-22 00:26:40  列为漏单，iap-reconcile，第 3 次运行；原因：领取被拒，随票带出
                             2026-09-22 00:26:41  重新打开，sue；备注：a mistake；原为：无需处理
-                            2026-09-22 00:26:42  退款，iap-reconcile，第 4 次运行；处理为：退款；依据：为它上传；可能性：高；退款比例：33.333%
+                            2026-09-22 00:26:42  退款，iap-reconcile，第 4 次运行；处理为：退款；可能性：高；归属用户：anna；退款比例：33.333%
 
                 已付款，未发货：按订单 o-1 发货给 anna。
 
