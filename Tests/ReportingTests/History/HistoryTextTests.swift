@@ -108,8 +108,9 @@ import Testing
     }
 
     @Test func twoRunsDifferByWhatIsOpenedClosedAndJudgedOtherwise() throws {
+        let differences = try differences()
         #expect(
-            try DifferenceText(timeZone: .gmt).text(of: try differences()) == """
+            DifferenceText(timeZone: .gmt).text(of: differences) == """
                 From run 3 (2026-09-21 14:13:20) to run 5 (2026-09-22 14:13:20), in times of GMT: 1 opened, 1 closed, \
                 1 judged otherwise.
 
