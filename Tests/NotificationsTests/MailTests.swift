@@ -112,7 +112,7 @@ import Testing
         var news = News.alarming(cases: 0)
         let alert = try #require(news.findings?.alerts.first)
         news.findings?.watched = Array(repeating: alert, count: 5)
-        let name = "money_lost of com.example.game"
+        let name = "money lost in com.example.game"
         #expect(
             MailText(news: news, prefix: "x").subject
                 == "x: ALERT: \(name), \(name), \(name), 2 more, no likely lost orders")
