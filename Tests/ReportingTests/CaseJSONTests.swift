@@ -12,7 +12,8 @@ import Testing
         var found = Sample.lostOrder()
         found.assessment = Assessment(
             likelihood: .medium, reasons: [.neverClaimed], owner: .user("anna"),
-            candidates: [OwnerCandidate(userID: "anna", evidence: [.uploaded, .carried])], action: .deliver)
+            candidates: [OwnerCandidate(userID: "anna", evidence: [.uploaded, .carried])],
+            orderIDs: ["order-9"], action: .deliver)
         found.originalID = try #require(TransactionID("7"))
         (found.productName, found.productType, found.quantity, found.device) = ("Gold", .nonConsumable, 3, "{}")
         found.claims = [ClaimAttempt(outcome: .wrongUser, userID: "ben", orderID: "o-1", attemptedAt: ago(1))]
