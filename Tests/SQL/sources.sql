@@ -86,6 +86,12 @@ SELECT is(
 SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', 's4'), test.word(30, NULL, 'di', 's4')]);
 SELECT is(
     (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(), 'what goes on does');
+SELECT iap.import_entitlements(ARRAY[
+    jsonb_populate_record(
+        test.word(30, NULL, 'di', 's4'), jsonb_build_object('granted_at', now() - interval '2 days'))]);
+SELECT is(
+    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(),
+    'but what another import read before');
 SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 300'], 'and shortens nothing');
 -- A year that was given up for months: its row says that it was revoked, beside one that goes on.
 UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
