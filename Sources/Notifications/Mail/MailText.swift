@@ -40,8 +40,7 @@ struct MailText {
         let shown = cases.money.prefix(Self.shownCurrencies).map(MoneyText.text)
         let rest = cases.money.count - shown.count
         let more = rest > 0 ? [rest.counted("more currency", "more currencies")] : []
-        let unpriced = cases.unpriced > 0 ? ["\(cases.unpriced) without a price"] : []
-        return ([count] + shown + more + unpriced).joined(separator: ", ")
+        return ([count] + shown + more + MoneyText.unpriced(cases.unpriced)).joined(separator: ", ")
     }
 
     /// The report's summary, or else what is known of the failure.

@@ -92,7 +92,7 @@ extension WebhookDocument.Figures {
             byLikelihood: Dictionary(
                 uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, cases.byLikelihood[$0] ?? 0) }),
             closed: Dictionary(uniqueKeysWithValues: cases.closed.map { ($0.key.rawValue, $0.value) }),
-            money: Dictionary(uniqueKeysWithValues: cases.money.map { ($0.currency.text, $0.milliunits) }),
+            money: MoneyText.byCurrency(cases.money),
             oldestPurchase: cases.oldestPurchase,
             redeliveries: WebhookDocument.Redeliveries(
                 ordered: found.redeliveries.ordered, delivered: found.redeliveries.delivered,

@@ -242,9 +242,7 @@ extension JSONReport.NotJudged {
         self.init(
             bundleID: unjudged.bundleID.text, productType: unjudged.productType?.rawValue,
             cause: unjudged.cause.rawValue, transactions: unjudged.transactions, customers: unjudged.customers,
-            money: Dictionary(
-                unjudged.money.map { ($0.currency.text, $0.milliunits) }, uniquingKeysWith: { first, _ in first }),
-            unpriced: unjudged.unpriced)
+            money: MoneyText.byCurrency(unjudged.money), unpriced: unjudged.unpriced)
     }
 }
 

@@ -233,9 +233,8 @@ struct Summary {
     }
 
     private var money: String {
-        let sums = run.cases.money.map(Formats.text)
-        let unpriced = run.cases.unpriced > 0 ? ["\(run.cases.unpriced) without a price"] : []
-        return sums.isEmpty && unpriced.isEmpty ? "none" : (sums + unpriced).joined(separator: ", ")
+        let sums = MoneyText.list(run.cases.money, unpriced: run.cases.unpriced)
+        return sums.isEmpty ? "none" : sums
     }
 
     private var totals: [String] {

@@ -49,8 +49,7 @@ struct SummaryCases {
     }
 
     private static func line(_ customer: CustomerCases, _ formats: Formats) -> String {
-        let unpriced = customer.unpriced > 0 ? ["\(customer.unpriced) without a price"] : []
-        let sums = (customer.money.map(Formats.text) + unpriced).joined(separator: ", ")
+        let sums = MoneyText.list(customer.money, unpriced: customer.unpriced)
         return "\(customer.count) purchases of \(Printable.text(customer.userID))  \(sums)  "
             + "the oldest \(formats.local(customer.oldestPurchase))  \(customer.bundleID)"
     }

@@ -43,10 +43,7 @@ public enum HistoryJSON {
             reopened = cases?.reopened
             pending = cases.map { _ in run.pending }
             closed = cases.map { Self.named($0.closed) }
-            money = cases.map { cases in
-                Dictionary(
-                    cases.money.map { ($0.currency.text, $0.milliunits) }, uniquingKeysWith: { first, _ in first })
-            }
+            money = cases.map { MoneyText.byCurrency($0.money) }
             unpriced = cases?.unpriced
         }
 

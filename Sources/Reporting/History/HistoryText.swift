@@ -41,14 +41,8 @@ public struct HistoryText {
             } else {
                 ["", "", "", "", "", "", verified]
             }
-        return [String(run.runID), formats.local(run.now)] + found + [Self.end(run), Self.money(run)]
-    }
-
-    /// The sums, and how many cases they leave out.
-    private static func money(_ run: PastRun) -> String {
-        guard let cases = run.cases else { return "" }
-        let unpriced = cases.unpriced > 0 ? ["\(cases.unpriced) without a price"] : []
-        return (cases.money.map(Formats.text) + unpriced).joined(separator: ", ")
+        let money = run.cases.map { MoneyText.list($0.money, unpriced: $0.unpriced) } ?? ""
+        return [String(run.runID), formats.local(run.now)] + found + [Self.end(run), money]
     }
 
     /// Drawn in eighths of a column, so that a single case is visible.

@@ -31,7 +31,7 @@ struct ReportFigures: Codable, Equatable {
         pending = run.pending
         byLikelihood = Dictionary(
             uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, run.cases.byLikelihood[$0] ?? 0) })
-        money = Dictionary(uniqueKeysWithValues: run.cases.money.map { ($0.currency.text, $0.milliunits) })
+        money = MoneyText.byCurrency(run.cases.money)
         unpriced = run.cases.unpriced
         due = run.receipts.due
         verified = run.receipts.verified
