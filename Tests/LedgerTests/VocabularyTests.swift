@@ -25,10 +25,6 @@ import Testing
         "iap.transactions.reason": words(of: Exclusion.self).union(["dismissed"]),
     ]
 
-    private static func words<Word: CaseIterable & RawRepresentable<String>>(of _: Word.Type) -> Set<String> {
-        Set(Word.allCases.map(\.rawValue))
-    }
-
     @Test func theTablesTakeTheWordsOfTheRules() async throws {
         try await withLedger { ledger in
             let connection = try await ledger.database.connect()

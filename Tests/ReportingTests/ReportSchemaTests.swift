@@ -17,10 +17,6 @@ import Testing
         "run/to_mend/cause": words(of: SettingToMend.Cause.self),
     ]
 
-    private static func words<Word: CaseIterable & RawRepresentable<String>>(of _: Word.Type) -> Set<String> {
-        Set(Word.allCases.map(\.rawValue))
-    }
-
     @Test(arguments: fields.keys.sorted())
     func itListsEveryWord(of field: String) throws {
         let file = PackageRoot.folder.appending(path: "docs/report.schema.json")

@@ -8,6 +8,11 @@ import Verification
 
 /// What only looks like a lost order: no case, and a line in the list where it belongs.
 @Suite struct SilentScenarioTests {
+    /// Nothing says since when or how it delivers: what it does connects it.
+    private func unconnected(_ app: App) -> App {
+        App(bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil, delivery: [:])
+    }
+
     @Test func s06AnUnreadableUploadIsListedAndNeverDropped() async throws {
         try await withPlay { play in
             let device = #"{"model": "iPhone15,2"}"#
@@ -258,9 +263,7 @@ import Verification
     @Test func whatWasBoughtBeforeTheAppIsConnectedStaysSilentWhenItIsRestored() async throws {
         try await withPlay(.verifyReceipt) { play in
             var play = play
-            let app = play.settings.apps[0].app
-            play.settings.apps[0].app = App(
-                bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil, delivery: [:])
+            play.settings.apps[0].app = unconnected(play.settings.apps[0].app)
             try await play.administer(
                 """
                 INSERT INTO iap.products (bundle_id, product_id, type, name)
@@ -287,9 +290,7 @@ import Verification
     @Test func whatIsNotLookedAtCountsAtTodaysListPriceIfNoneWasBooked() async throws {
         try await withPlay { play in
             var play = play
-            let app = play.settings.apps[0].app
-            play.settings.apps[0].app = App(
-                bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil, delivery: [:])
+            play.settings.apps[0].app = unconnected(play.settings.apps[0].app)
             try await play.administer("UPDATE iap.products SET list_price_milliunits = NULL, currency = NULL")
             for (id, product) in [("1000000000001812", "gems.60"), ("1000000000001813", "noads")] {
                 #expect(try await play.admit(play.buy(id, product) { $0.price = nil }) == "white")
@@ -314,9 +315,7 @@ import Verification
     @Test func whatATesterClaimsConnectsNobody() async throws {
         try await withPlay { play in
             var play = play
-            let app = play.settings.apps[0].app
-            play.settings.apps[0].app = App(
-                bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil, delivery: [:])
+            play.settings.apps[0].app = unconnected(play.settings.apps[0].app)
             play.settings.apps[0].app.redelivery = .high
             try await play.upload(play.receipt([play.buy("1000000000001811")]))
             try await play.administer(
