@@ -25,8 +25,17 @@ enum Base64Text {
         let usual = usualValues
         let unused: UInt8 = [0, 0b11, 0b1111][padding]
         guard usual[Int(text[spelled - 1])] & unused == 0 else { return false }
-        for position in 0..<spelled where usual[Int(text[position])] == 0xFF { return false }
-        return true
+        return text[..<spelled].reduce(0) { $0 | isForeign($1) } == 0
+    }
+
+    /// 1 for a byte that the usual alphabet does not have, else 0. Without a branch, so that the compiler looks at many
+    /// bytes at a time: to stop at the first took ten times as long for a receipt, which has none.
+    private static func isForeign(_ byte: UInt8) -> UInt8 {
+        let isNoLetter: UInt8 = (byte | 0x20) &- UInt8(ascii: "a") < 26 ? 0 : 1
+        let isNoDigit: UInt8 = byte &- UInt8(ascii: "0") < 10 ? 0 : 1
+        let isNoPlus: UInt8 = byte == UInt8(ascii: "+") ? 0 : 1
+        let isNoSlash: UInt8 = byte == UInt8(ascii: "/") ? 0 : 1
+        return isNoLetter & isNoDigit & isNoPlus & isNoSlash
     }
 
     /// Whether it is a letter or digit, which both alphabets have.
