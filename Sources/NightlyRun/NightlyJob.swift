@@ -138,7 +138,8 @@ public struct NightlyJob: Sendable {
         guard !start.options.isDryRun, let reports = start.reports, let access = settings.sales else { return }
         let fetching = SalesFetching(
             access: access, reports: reports, settings: settings, stop: start.stop, present: present.moment, log: log)
-        _ = try await stopwatch.time(.sales, items: \.self) { () async throws(LedgerError) in try await fetching.fetch()
+        _ = try await stopwatch.time(.sales, items: \.self) { () async throws(LedgerError) in
+            try await fetching.fetch()
         }
     }
 

@@ -47,6 +47,11 @@ class Sections(PageTestCase):
         """)
         self.assertEqual(broken, [])
 
+    def test_a_month_is_written_in_one_way(self):
+        self.one("tr.case .disclose").click()
+        self.assertIn("21 Sep 2026", [time.text[:11] for time in self.all("tr.evidence time")])
+        self.assertNotIn("Sept ", self.one("body").text)
+
 
 class Hostile(PageTestCase):
     def test_a_clients_text_stays_text(self):

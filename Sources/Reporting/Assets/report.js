@@ -115,7 +115,9 @@
         const date = new Date(seconds * 1000);
         const utc = date.toISOString().replace(".000", "");
         const text = formatter("moment", locale => zoned(locale, { dateStyle: "medium", timeStyle: "short" }))
-            .format(date);
+            .format(date)
+            // As the rest of the page has it: browsers give this month alone four letters.
+            .replace("Sept ", "Sep ");
         return el("time", { datetime: utc, title: utc }, text);
     };
     const age = seconds => {
