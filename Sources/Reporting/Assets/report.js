@@ -380,6 +380,9 @@
     });
     const cell = (label, ...children) => el("td", { role: "cell", "data-label": label }, ...children);
     const soft = (...children) => el("span", { class: "soft" }, ...children);
+    /// No line begins with the dot between two.
+    const reasonsLine = reasons =>
+        soft(reasons.map(reason => word(`reason.${settings.reasons[reason]}`)).join("\u00a0· "));
 
     const userCell = row => {
         const users = owners(row);
@@ -422,7 +425,7 @@
         cell(word("transaction"), el("code", { class: "id" }, id)), productCell(row), priceCell(row),
         cell(word("purchased"), moment(get(row, "purchased")), soft(word("ago", { age: age(get(row, "purchased")) }))),
         el("td", { role: "cell" }, el("span", null, ...advice(row),
-            soft(get(row, "reasons").map(reason => word(`reason.${settings.reasons[reason]}`)).join(" · ")))));
+            reasonsLine(get(row, "reasons")))));
         return isOpen ? [line, evidence(index)] : [line];
     };
     /// A click on a row, unless it was one on something in it or the end of a selection.
@@ -464,7 +467,7 @@
         const reasons = unique(rows.flatMap(row => get(row, "reasons"))).sort((a, b) => a - b);
         return el("td", { role: "cell" }, el("span", null,
             ...sentences.map(name => el("span", { class: "sum" }, ...phrase(name, values()))),
-            soft(reasons.map(reason => word(`reason.${settings.reasons[reason]}`)).join(" · "))));
+            reasonsLine(reasons)));
     };
     const drawCustomer = line => {
         const customer = customerOf(line[0]);
