@@ -82,7 +82,14 @@ package enum CSV {
 
     /// Whether the cell is the text itself, as nearly all are, so that nothing need be searched for.
     private static func isPlain(_ text: String) -> Bool {
-        !"=+-@|%".utf8.contains(text.utf8.first ?? 0)
-            && text.utf8.allSatisfy { (0x20..<0x7F).contains($0) && !",;\"".utf8.contains($0) }
+        !"=+-@|%".utf8.contains(text.utf8.first ?? 0) && text.utf8.allSatisfy(isPlain)
+    }
+
+    /// A literal's bytes would be searched anew for each byte of each cell.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\""): false
+        default: (0x20..<0x7F).contains(byte)
+        }
     }
 }
