@@ -36,8 +36,10 @@ extension Data {
         var text = text
         append(UInt8(ascii: "\""))
         text.withUTF8 { bytes in
+            // Without a branch many bytes are looked at at once.
+            guard bytes.reduce(0, { $0 | Self.mustBeEscaped($1) }) != 0 else { return append(contentsOf: bytes) }
             var rest = bytes[...]
-            while let special = rest.firstIndex(where: Self.mustBeEscaped) {
+            while let special = rest.firstIndex(where: { Self.mustBeEscaped($0) != 0 }) {
                 append(contentsOf: rest[..<special])
                 append(escaped: rest[special])
                 rest = rest[(special + 1)...]
@@ -47,8 +49,12 @@ extension Data {
         append(UInt8(ascii: "\""))
     }
 
-    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    /// 1 for a byte that a JSON string holds escaped alone (RFC 8259, section 7), else 0.
+    private static func mustBeEscaped(_ byte: UInt8) -> UInt8 {
+        let isControl: UInt8 = byte < 0x20 ? 1 : 0
+        let isQuote: UInt8 = byte == UInt8(ascii: "\"") ? 1 : 0
+        let isBackslash: UInt8 = byte == UInt8(ascii: "\\") ? 1 : 0
+        return isControl | isQuote | isBackslash
     }
 
     private mutating func append(escaped byte: UInt8) {
