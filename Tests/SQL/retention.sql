@@ -44,6 +44,9 @@ SELECT test.admit('1', receipt_id => (SELECT id FROM test.receipt WHERE name = '
 SELECT is(
     test.run_as('iap_job', $$SELECT payloads || ' ' || devices
     FROM iap.count_purgeable(now() - interval '90 days', now() - interval '3 days')$$), '2 3', 'what would go');
+SELECT is(
+    (SELECT devices FROM iap.count_purgeable(NULL, now() - interval '50 days')), 2::bigint,
+    'fewer devices, if they are kept for longer');
 -- Where the job's role looks for them: devices of three days ago are not looked at, if none of them may go.
 CREATE FUNCTION test.purgeable(devices interval) RETURNS text
 LANGUAGE sql AS $$
@@ -61,7 +64,8 @@ SELECT is(
 SELECT is(test.purge('payloads', 90, 0), 0::bigint, 'none, if none may');
 SELECT is(test.purge('payloads', 90), 2::bigint, 'the old ones go');
 SELECT is(test.purge('payloads', 90), 0::bigint, 'once');
-SELECT is(test.purge('devices', 3), 3::bigint, 'devices have a time of their own');
+SELECT is(test.purge('devices', 50), 2::bigint, 'devices that are as old');
+SELECT is(test.purge('devices', 3), 1::bigint, 'have a time of their own');
 SELECT is(test.purgeable('3 days'), test.buckets('open'), 'then no bucket but that of what is open');
 SELECT results_eq(
     $$SELECT name, payload IS NULL, device IS NULL FROM iap.receipts JOIN test.receipt ON id = receipt_id ORDER BY 1$$,
@@ -101,6 +105,40 @@ SELECT throws_like(
 SELECT throws_like(
     $$UPDATE iap.receipts SET device = '{}' WHERE device_purged_at IS NOT NULL$$, '%device_unless_purged%',
     'nor gets a device again');
+
+-- A bucket is purged page by page, past what is open in it.
+SELECT test.purge('payloads', 90);
+CREATE TABLE test.page (name text, id bigint);
+INSERT INTO test.page
+SELECT name, test.submit('page of ' || number)
+FROM (
+    SELECT number, row_number() OVER (ORDER BY number) AS position
+    FROM generate_series(1, 2000) AS number
+    WHERE get_byte(sha256(convert_to('page of ' || number, 'UTF8')), 0) & 63 = 0
+) AS of_bucket
+JOIN unnest(ARRAY['waiting', 'fourth', 'third', 'second', 'first', 'open']) WITH ORDINALITY AS named (name, position)
+    USING (position);
+SELECT test.tried(id, CASE name WHEN 'waiting' THEN 'waiting' ELSE 'settled' END,
+    array_position(ARRAY['fourth', 'third', 'second', 'first', 'open', 'waiting'], name) * 100)
+FROM test.page;
+SELECT test.admit('page', receipt_id => (SELECT id FROM test.page WHERE name = 'open'));
+CREATE FUNCTION test.purged() RETURNS text[]
+LANGUAGE sql AS $$
+    SELECT array_agg(name ORDER BY name) FROM test.page JOIN iap.receipts ON receipt_id = id WHERE payload IS NULL
+$$;
+SELECT is(
+    (SELECT payloads || ' ' || devices FROM iap.count_purgeable(now() - interval '90 days', now())), '4 1',
+    'what is open in a bucket keeps nothing else of it');
+SELECT is(
+    (SELECT array_agg(name ORDER BY name) FROM test.page
+    WHERE id = ANY (iap.take_purgeable(0::smallint, ARRAY(SELECT id FROM test.page WHERE name <> 'first')))),
+    '{fourth,second,third}', 'asked of some, it is those of them on which nothing is open');
+SELECT is(test.purge('payloads', 90, 1), 1::bigint, 'one, if one may');
+SELECT is(test.purged(), '{first}', 'the oldest, past what is open');
+SELECT is(test.purge('payloads', 90, 2), 2::bigint, 'two, of which the second is on a page of its own');
+SELECT ok('second' = ANY (test.purged()), 'are the next');
+SELECT is(test.purge('payloads', 90), 1::bigint, 'and then the rest');
+SELECT is(test.purged(), '{first,fourth,second,third}', 'but what is open or waits');
 
 -- Erasing ------------------------------------------------------------------------------------------------------------
 

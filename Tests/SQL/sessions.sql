@@ -351,6 +351,23 @@ SELECT is(test.says('night', 'SELECT iap.withdraw_all_restored(7, now(), 10)::te
 SELECT is(
     test.says('owner', $$SELECT admitted_user_id FROM iap.transactions WHERE transaction_id = 'lh1'$$), 'yul',
     'and then whose it is goes with it');
+-- A purge waits for nobody who has a receipt in hand.
+SELECT test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'pam', 'a receipt of pam''s')::text$$) AS pams
+\gset
+SELECT test.says('owner', format(
+    'UPDATE iap.receipts
+    SET state = ''settled'', next_attempt_at = NULL, verified_at = %1$L, last_attempt_at = %1$L
+    WHERE user_id = ''pam''', now()));
+SELECT test.says('server', 'BEGIN'),
+    test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'pam', 'a receipt of pam''s', 'pm1')::text$$);
+CREATE FUNCTION test.purging(receipt bigint) RETURNS text
+LANGUAGE sql AS $$
+    SELECT format('SELECT iap.purge_payloads((%s & 63)::smallint, now(), 10)::text', $1)
+$$;
+SELECT is(test.waits('night', test.purging(:pams)), false, 'a purge passes over what a server has in hand');
+SELECT is(test.ends('night'), '0', 'which keeps its payload');
+SELECT test.says('server', 'COMMIT');
+SELECT is(test.says('night', test.purging(:pams)), '1', 'until that is over');
 SELECT is(test.says('privacy', 'BEGIN ISOLATION LEVEL REPEATABLE READ'), 'BEGIN', 'with an old snapshot');
 SELECT is(
     test.says('privacy', $$SELECT iap.erase_user('zoe', 'pat', true) ->> 'outcome'$$), '55000',
