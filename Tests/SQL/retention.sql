@@ -312,6 +312,23 @@ SELECT is_empty(
 SELECT is(test.claim(id, 'mallory'), 'wrong_user', 'nobody else has a claim to ' || id)
 FROM unnest(ARRAY['t1', 'u1']) AS id;
 
+-- Another customer's case may name them among its owners or in its evidence alone, by a claim, or in what the support
+-- desk wrote of it.
+SELECT test.admit('i0', user_id => 'ivy'), test.claim('i0', 'ivy');
+SELECT test.admit(id, user_id => 'hugo'), test.open_case(id, '{hugo}')
+FROM unnest(ARRAY['i1', 'i2', 'i3', 'i4', 'i5', 'i6']) AS id;
+UPDATE iap.cases
+SET candidates = CASE transaction_id
+        WHEN 'i1' THEN '[{"user_id": "ivy"}]' WHEN 'i4' THEN '[{"user_id": "ivy-2"}]' ELSE candidates
+    END::jsonb,
+    state = 'closed', closed_at = now(), closed_as = 'delivered',
+    closed_by = CASE transaction_id WHEN 'i2' THEN 'claim:ivy' ELSE 'claim:hugo' END,
+    note = CASE transaction_id WHEN 'i3' THEN 'ivy rang for hugo' WHEN 'i5' THEN 'ivy-2 rang' END,
+    owner_user_ids = CASE transaction_id WHEN 'i6' THEN '{hugo,ivy}'::text[] ELSE owner_user_ids END
+WHERE transaction_id LIKE 'i%';
+SELECT is(test.erase('ivy') -> 'rows' -> 'cases', '4', 'each of which is found, and no other');
+SELECT is_empty($$SELECT test.naming('ivy')$$, 'and none names them any more');
+
 -- A source's row whose id could not be read was kept with all its numbers, one of which is the user's.
 INSERT INTO iap.refused_rows (source, row_id, numbers, reason, what, refused_at)
 VALUES ('delivered', 'export.csv:7', '{471100, 1000000123456789}', 'bad_value', 'no id', now());
@@ -357,6 +374,13 @@ SELECT is_empty('SELECT audit.wrong_erasures()', 'as the erasure left it');
 CREATE TABLE test.unnamed AS
 SELECT name, test.submit('unnamed ' || name, NULL, device => '{"model": "iPhone15,3"}') AS id
 FROM unnest(ARRAY['login', 'open', 'both', 'told']) AS name;
+-- Beside one of them in its bucket.
+INSERT INTO test.unnamed
+SELECT 'beside', test.submit('unnamed ' || number, NULL, device => '{"model": "iPhone15,3"}')
+FROM generate_series(1, 2000) AS number
+WHERE get_byte(sha256(convert_to('unnamed ' || number, 'UTF8')), 0) & 63
+    = (SELECT id & 63 FROM test.unnamed WHERE name = 'login')
+LIMIT 1;
 SELECT test.tried(id, CASE name WHEN 'open' THEN 'watched' ELSE 'settled' END, 1) FROM test.unnamed;
 SELECT test.admit(transaction, user_id => user_id, receipt_id => id)
 FROM (
@@ -378,8 +402,8 @@ SELECT results_eq(
     $$SELECT name, payload IS NULL, device IS NULL, user_id
     FROM iap.receipts JOIN test.unnamed ON id = receipt_id ORDER BY name$$,
     $$VALUES
-        ('both', false, false, NULL), ('login', true, true, NULL), ('open', false, true, NULL),
-        ('told', true, true, NULL)$$, 'go as theirs do, but for what is another''s');
+        ('beside', false, false, NULL), ('both', false, false, NULL), ('login', true, true, NULL),
+        ('open', false, true, NULL), ('told', true, true, NULL)$$, 'go as theirs do, but for what is another''s');
 SELECT test.resolve('n2', 'dismissed');
 SELECT test.tried(id, 'settled', 0) FROM test.unnamed WHERE name = 'open';
 SELECT is(test.purge('payloads', 1000), 1::bigint, 'and what was open when that has ended');
@@ -463,6 +487,29 @@ SELECT test.record(
 SELECT is(test.claim('s1', 'rosa'), 'delivered', 'uploaded by one, and delivered to another');
 SELECT is(test.erase('rosa') ->> 'outcome', 'erased', 'who is erased');
 SELECT is_empty($$SELECT FROM finance.misdeliveries WHERE transaction_id = 's1'$$, 'went to nobody wrong');
+
+-- What was changed by hand beforehand still shows: the erasure gives no row a seal that fits.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.a', 'hand', 'a3c1d2e4-5b6a-4f7e-8d0a-0c1d2e3f4a99')$$);
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_order('com.example.a', 'order-hand', 'hand', 'gems',
+        app_account_token => 'a3c1d2e4-5b6a-4f7e-8d0a-0c1d2e3f4a99')$$);
+SELECT test.admit('hand', user_id => 'hand', receipt_id => test.submit('proof of a hand', 'hand'));
+SELECT test.claim('hand', 'hand');
+UPDATE iap.receipts SET submitted_at = submitted_at - interval '1 day' WHERE user_id = 'hand';
+UPDATE iap.sightings SET uploaded_at = uploaded_at - interval '1 day' WHERE user_id = 'hand';
+UPDATE iap.claims SET attempted_at = attempted_at - interval '1 day' WHERE user_id = 'hand';
+UPDATE iap.orders SET created_at = created_at - interval '1 day' WHERE user_id = 'hand';
+UPDATE iap.account_tokens SET registered_at = registered_at - interval '1 day' WHERE user_id = 'hand';
+UPDATE iap.transactions SET delivered_at = delivered_at - interval '1 day' WHERE user_id = 'hand';
+CREATE TABLE test.changed AS SELECT relation FROM test.misfits WHERE relation <> 'moves';
+SELECT set_eq(
+    'SELECT relation FROM test.changed',
+    ARRAY['receipts', 'sightings', 'claims', 'orders', 'account_tokens', 'transactions'], 'rows are changed by hand');
+SELECT is(test.erase('hand', true) ->> 'outcome', 'erased', 'whose user is erased');
+SELECT bag_eq(
+    $$SELECT relation FROM test.misfits WHERE relation <> 'moves'$$, 'SELECT relation FROM test.changed',
+    'which hides none of them');
 
 -- Among many purchases of others none is asked about but what is in the erased user's receipts.
 INSERT INTO iap.transactions
