@@ -261,11 +261,12 @@ SELECT is(
 CREATE FUNCTION test.another(value jsonb, type text) RETURNS jsonb
 LANGUAGE sql AS $$
     SELECT CASE
-        WHEN type IN ('bigint', 'integer') THEN to_jsonb(coalesce((value #>> '{}')::bigint, 0) + 1)
+        WHEN type IN ('bigint', 'integer', 'smallint') THEN to_jsonb(coalesce((value #>> '{}')::bigint, 0) + 1)
         WHEN type = 'boolean' THEN to_jsonb(NOT (value #>> '{}')::boolean)
         WHEN type LIKE 'timestamp%' THEN '"2001-02-03 04:05:06+00"'
         WHEN type = 'date' THEN '"2001-02-03"'
         WHEN type = 'jsonb' THEN '{"x": 1}'
+        WHEN type = 'bytea' THEN '"\\x00"'
         WHEN type = 'iap.source' THEN '"local"'
         ELSE to_jsonb(coalesce(value #>> '{}', '') || 'x')
     END
@@ -273,7 +274,10 @@ $$;
 CREATE VIEW test.columns AS
 SELECT attrelid::regclass::text AS relation, attname AS name, format_type(atttypid, NULL) AS type
 FROM pg_attribute
-WHERE attrelid IN ('iap.moves'::regclass, 'iap.events'::regclass, 'iap.transactions'::regclass) AND attnum > 0;
+WHERE attrelid IN (
+        'iap.moves'::regclass, 'iap.events'::regclass, 'iap.transactions'::regclass, 'iap.sightings'::regclass,
+        'iap.claims'::regclass, 'iap.uploads'::regclass, 'iap.receipts'::regclass)
+    AND attnum > 0;
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.events
     WHERE relation = 'iap.events' AND kind = 'one' AND audit.digest(events)
@@ -286,6 +290,9 @@ SELECT set_eq(
         = audit.digest(jsonb_populate_record(
             moves, jsonb_build_object(name, test.another(to_jsonb(moves) -> name::text, type))))$$,
     ARRAY['seal'], 'a move''s holds all but its seal');
+SELECT is_empty(
+    $$SELECT FROM iap.entries JOIN audit.trail USING (number) WHERE told <> convert_to(entries::text, 'UTF8')$$,
+    'and of an entry the chain covers all');
 
 -- The seals ----------------------------------------------------------------------------------------------------------
 
@@ -312,6 +319,50 @@ SELECT test.admit('20', receipt_id => test.submit('a receipt', 'ann', '20', 'ord
 SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-20', 'ann', 'gems')$$);
 SELECT test.claim('20'), test.admit('21'), test.resolve('21', 'dismissed'), test.reopen('21');
 SELECT is_empty('SELECT * FROM test.misfits', 'what is admitted, claimed, dismissed and reopened is sealed');
+SELECT is(
+    (
+        SELECT count(DISTINCT audit.seal(jsonb_populate_record(t, jsonb_build_object('source', label))))
+        FROM iap.transactions AS t
+        CROSS JOIN (SELECT unnest(enum_range(NULL::iap.source)) UNION ALL SELECT NULL) AS source (label)
+        WHERE transaction_id = '20'
+    ), (SELECT cardinality(enum_range(NULL::iap.source)) + 1::bigint), 'of whoever told of it');
+SELECT isnt(
+    (SELECT audit.seal(jsonb_populate_record(t, '{"revocation_percentage": 0}'))), audit.seal(t),
+    'and of a refund that is none')
+FROM iap.transactions AS t
+WHERE transaction_id = '20';
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.sightings
+    WHERE relation = 'iap.sightings' AND transaction_id = '20' AND audit.seal(sightings)
+        = audit.seal(jsonb_populate_record(
+            sightings, jsonb_build_object(name, test.another(to_jsonb(sightings) -> name::text, type))))$$,
+    ARRAY['seal'], 'a sighting''s seal is of the whole sighting');
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.claims
+    WHERE relation = 'iap.claims' AND transaction_id = '20' AND audit.seal(claims)
+        = audit.seal(jsonb_populate_record(
+            claims, jsonb_build_object(name, test.another(to_jsonb(claims) -> name::text, type))))$$,
+    ARRAY['claim_id', 'seal'], 'a claim''s of all but its number');
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.uploads
+    WHERE relation = 'iap.uploads' AND uploads.transaction_id = '20' AND audit.seal(uploads)
+        = audit.seal(jsonb_populate_record(
+            uploads, jsonb_build_object(name, test.another(to_jsonb(uploads) -> name::text, type))))$$,
+    ARRAY['times', 'last_uploaded_at', 'seal'], 'of what a receipt was uploaded for all but how often');
+CREATE FUNCTION test.seal_of(r iap.receipts) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT audit.receipt_seal(
+        r.bucket, r.receipt_id, r.bundle_id, r.user_id, r.payload_sha256, r.order_id, r.transaction_id, r.submitted_at,
+        r.state, r.is_erased)
+$$;
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.receipts
+    WHERE relation = 'iap.receipts' AND receipts.transaction_id = '20' AND test.seal_of(receipts)
+        <> test.seal_of(jsonb_populate_record(
+            receipts, jsonb_build_object(name, test.another(to_jsonb(receipts) -> name::text, type))))$$,
+    ARRAY[
+        'bucket', 'receipt_id', 'bundle_id', 'user_id', 'payload_sha256', 'order_id', 'transaction_id', 'submitted_at',
+        'state', 'is_erased'], 'and a receipt''s of whose it is, and whether it waits');
 SELECT test.unseals($$UPDATE iap.transactions SET quantity = 9 WHERE transaction_id = '20'$$, '{transactions 20}',
     'a transaction that is changed shows');
 SELECT test.unseals($$UPDATE iap.black SET user_id = 'mallory' WHERE transaction_id = '20'$$, '{transactions 20}',
