@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(58);
+SELECT plan(62);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -205,6 +205,64 @@ SELECT results_eq(
     $$SELECT customer_id, last_seen_at FROM iap.customers WHERE customer_id = 'J1'$$,
     $$VALUES ('J1' COLLATE "C", '2026-03-26Z'::timestamptz)$$,
     'who uploads again is noted, however long ago it was bought');
+
+-- An app is asked about its own customers alone, and about those of one environment, whoever bought or uploaded beside.
+SELECT iap.admit('com.example.other', 'Production', 'l1', 'l1', 'gems.100', 1, '2026-03-26Z', 'anna');
+SELECT test.bought('l2', at => '2026-03-26Z', environment => 'Sandbox');
+-- Bought long ago, and uploaded now, by customers of this app whose purchases have the same numbers elsewhere.
+SELECT test.bought(id, 'of ' || id, at => '2025-06-01Z') FROM unnest(ARRAY['l3', 'l4', 'l6']) AS id;
+SELECT test.bought('l4', 'of a tester', at => '2025-06-01Z', environment => 'Sandbox');
+SELECT iap.admit('com.example.other', 'Production', 'l3', 'l0', 'gems.100', 1, '2025-06-01Z', 'anna');
+SELECT test.closed('2026-03-27Z');
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+SELECT id, bundle_id, environment, 0, 576, 'anna', false, '2026-03-27 01:00Z'
+FROM (
+    VALUES
+        ('l3', 'com.example.game', 'Production'), ('l4', 'com.example.game', 'Production'),
+        ('c1', 'com.example.other', 'Production'), ('c2', 'com.example.game', 'Sandbox'),
+        -- Of whom nothing is owed.
+        ('c5', 'com.example.game', 'Production')
+) AS uploaded (id, bundle_id, environment);
+-- Too long ago for it to be news.
+SELECT test.seen('l6', 576, '2026-03-25 01:00Z');
+SELECT test.bought('l5', at => '2026-03-27 01:00Z');
+SELECT test.closed('2026-03-27 02:00Z');
+SELECT set_eq(
+    $$SELECT customer_id FROM iap.customers WHERE last_seen_at >= '2026-03-26 12:00Z' OR customer_id ~ '^(l|of )'$$,
+    $$VALUES ('of l3'), ('of l4'), ('l5')$$, 'which is nobody of another app, or of another environment');
+-- What the books had not seen is for the next night.
+SELECT test.bought('m1', at => '2026-03-28Z');
+INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
+VALUES ('2026-03-28Z', '2026-03-28Z', 'h', 1, '1') RETURNING run_id \gset
+SELECT iap.close_books(:run_id);
+SELECT test.bought('m2', at => '2026-03-28Z');
+SELECT iap.note_entered('com.example.game', 'Production', '7 days', '2026-03-27Z', '2026-03-28Z');
+SELECT set_eq(
+    $$SELECT customer_id FROM iap.customers WHERE customer_id LIKE 'm%'$$, $$VALUES ('m1')$$,
+    'what entered since they were closed is not noted yet');
+-- Who bought within the last week is to be asked about a week after that, however short it looks back.
+SELECT test.bought('m3', at => '2026-03-24Z'), test.bought('m4', at => '2026-03-20Z');
+INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
+VALUES ('2026-03-29Z', '2026-03-29Z', 'h', 1, '1') RETURNING run_id \gset
+SELECT iap.close_books(:run_id);
+SELECT iap.note_entered('com.example.game', 'Production', '7 days', '2026-03-28Z', '2026-03-29Z');
+SELECT set_eq(
+    $$SELECT customer_id FROM iap.customers WHERE customer_id LIKE 'm%'$$, $$VALUES ('m1'), ('m2'), ('m3')$$,
+    'who is not due yet is noted, though not seen since the moment that is looked back to');
+-- What a customer renewed is heard of after what they bought later; and another has two subscriptions.
+SELECT test.bought('n1', 'N', at => '2026-04-02Z');
+SELECT test.closed('2026-04-02Z');
+SELECT test.bought('n2', 'N', expires => '2026-04-05Z', at => '2026-04-01Z');
+SELECT test.bought(id, 'NN', expires => expires, at => '2026-04-01Z')
+FROM (VALUES ('n3', '2026-04-10Z'::timestamptz), ('n4', '2026-04-09Z')) AS held (id, expires);
+SELECT test.closed('2026-04-03Z');
+SELECT results_eq(
+    $$SELECT customer_id, last_seen_at, expires_at, next_at FROM iap.customers WHERE customer_id LIKE 'N%' ORDER BY 1$$,
+    $$VALUES
+        ('N' COLLATE "C", '2026-04-02Z'::timestamptz, '2026-04-05Z'::timestamptz, '2026-04-05 01:00Z'::timestamptz),
+        ('NN', '2026-04-01Z', '2026-04-10Z', '2026-04-08Z')$$,
+    'is asked about when it expires');
 
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 
