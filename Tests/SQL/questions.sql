@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(62);
+SELECT plan(63);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -263,6 +263,12 @@ SELECT results_eq(
         ('N' COLLATE "C", '2026-04-02Z'::timestamptz, '2026-04-05Z'::timestamptz, '2026-04-05 01:00Z'::timestamptz),
         ('NN', '2026-04-01Z', '2026-04-10Z', '2026-04-08Z')$$,
     'is asked about when it expires');
+SELECT test.bought('n5', 'N', at => '2026-04-03 12:00Z');
+SELECT test.closed('2026-04-03 13:00Z');
+SELECT results_eq(
+    $$SELECT last_seen_at, expires_at, next_at FROM iap.customers WHERE customer_id = 'N'$$,
+    $$VALUES ('2026-04-03 12:00Z'::timestamptz, '2026-04-05Z'::timestamptz, '2026-04-05 01:00Z'::timestamptz)$$,
+    'and whatever else they buy ends no subscription');
 
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 
