@@ -488,6 +488,24 @@ SELECT is(test.claim('s1', 'rosa'), 'delivered', 'uploaded by one, and delivered
 SELECT is(test.erase('rosa') ->> 'outcome', 'erased', 'who is erased');
 SELECT is_empty($$SELECT FROM finance.misdeliveries WHERE transaction_id = 's1'$$, 'went to nobody wrong');
 
+-- What a server admitted for them with an upload that bears no user is open, too, whoever had it admitted before.
+SELECT test.admit('q1', user_id => 'ben'),
+    test.admit('q1', user_id => 'bea', receipt_id => test.submit('before a login', NULL));
+SELECT is(test.erase('bea'), '{"outcome": "open", "open": ["q1"], "waiting": 0}', 'which may be theirs');
+-- Nothing is, that has its number alone in common with what they had in another app, or as a tester.
+SELECT test.admit('q2', user_id => 'ben');
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+VALUES
+    ('q2', 'com.example.z', 'Production', 0, 960, 'cleo', true, now()),
+    ('q2', 'com.example.a', 'Sandbox', 0, 960, 'cleo', true, now());
+UPDATE iap.sightings SET seal = audit.seal(sightings) WHERE user_id = 'cleo';
+SELECT test.open_case('q2', '{cleo}');
+UPDATE iap.cases SET bundle_id = 'com.example.z' WHERE transaction_id = 'q2';
+SELECT test.open_case('q2', '{cleo}');
+UPDATE iap.cases SET environment = 'Sandbox' WHERE transaction_id = 'q2' AND bundle_id = 'com.example.a';
+SELECT is(test.erase('cleo') ->> 'outcome', 'erased', 'who is erased');
+
 -- What was changed by hand beforehand still shows: the erasure gives no row a seal that fits.
 SELECT test.run_as('iap_app', $$
     SELECT iap.register_user('com.example.a', 'hand', 'a3c1d2e4-5b6a-4f7e-8d0a-0c1d2e3f4a99')$$);
