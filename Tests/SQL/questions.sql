@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(63);
+SELECT plan(67);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -13,17 +13,18 @@ VALUES ('com.example.game', 'gems.100', 'consumable', '100 gems'),
 CREATE FUNCTION test.bought(
     id text, account text DEFAULT NULL, expires timestamptz DEFAULT NULL, price bigint DEFAULT NULL,
     currency text DEFAULT NULL, storefront text DEFAULT NULL, at timestamptz DEFAULT '2026-03-01Z',
-    quantity integer DEFAULT 1, environment text DEFAULT 'Production', exclusion text DEFAULT NULL
+    quantity integer DEFAULT 1, environment text DEFAULT 'Production', exclusion text DEFAULT NULL,
+    bundle_id text DEFAULT 'com.example.game', type text DEFAULT 'consumable'
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v iap.verified;
 BEGIN
     v.transaction_id := id;
-    v.bundle_id := 'com.example.game';
+    v.bundle_id := bundle_id;
     v.environment := environment;
     v.original_transaction_id := id;
     v.product_id := 'gems.100';
-    v.product_type := CASE WHEN expires IS NULL THEN 'consumable' ELSE 'auto_renewable' END;
+    v.product_type := CASE WHEN expires IS NULL THEN type ELSE 'auto_renewable' END;
     v.quantity := quantity;
     v.purchased_at := at;
     v.expires_at := expires;
@@ -269,6 +270,37 @@ SELECT results_eq(
     $$SELECT last_seen_at, expires_at, next_at FROM iap.customers WHERE customer_id = 'N'$$,
     $$VALUES ('2026-04-03 12:00Z'::timestamptz, '2026-04-05Z'::timestamptz, '2026-04-05 01:00Z'::timestamptz)$$,
     'and whatever else they buy ends no subscription');
+-- Several that turn out to be one, whose history was known by then, and who has a name of the same kind elsewhere.
+INSERT INTO iap.customers (
+    customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, revision, asked_at, next_at)
+VALUES
+    ('o2', 'com.example.game', 'Production', 'o2', '2026-04-01Z', NULL, NULL, NULL, '2026-04-08Z'),
+    ('o1', 'com.example.game', 'Production', 'o1', '2026-04-03Z', '2026-05-03Z', NULL, NULL, '2026-04-10Z'),
+    ('o4', 'com.example.game', 'Production', 'o4', '2026-03-01Z', '2026-04-03Z', NULL, NULL, '2026-04-08Z'),
+    ('O', 'com.example.game', 'Production', 'o3', '2026-04-02Z', '2026-05-01Z', 'r1', '2026-04-02Z', '2026-04-09Z'),
+    ('O', 'com.example.game', 'Sandbox', 'o3', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z'),
+    ('O', 'com.example.other', 'Production', 'o3', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z'),
+    ('o1', 'com.example.game', 'Sandbox', 'o1', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z'),
+    ('o1', 'com.example.other', 'Production', 'o1', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z');
+SELECT test.bought('o1', 'another', at => '2026-04-02Z', environment => 'Sandbox');
+SELECT test.bought('o1', 'another', at => '2026-04-02Z', bundle_id => 'com.example.other');
+SELECT iap.note_answers(
+    'com.example.game', 'Production', ids, ARRAY['O', 'O'], ARRAY['r2', 'r2'], ARRAY[NULL, NULL]::timestamptz[],
+    '7 days', at)
+FROM (
+    VALUES (ARRAY['o2', 'o1'], '2026-04-04Z'::timestamptz), (ARRAY['o4', 'o4'], '2026-04-05Z')
+) AS asked (ids, at);
+SELECT results_eq(
+    $$SELECT bundle_id, environment, last_seen_at, expires_at, revision, asked_at, next_at FROM iap.customers
+    WHERE customer_id IN ('O', 'o1', 'o2', 'o4') ORDER BY 1, 2, customer_id$$,
+    $$VALUES
+        ('com.example.game' COLLATE "C", 'Production', '2026-04-03Z'::timestamptz, '2026-05-03Z'::timestamptz, 'r2',
+            '2026-04-05Z'::timestamptz, '2026-04-12Z'::timestamptz),
+        ('com.example.game', 'Sandbox', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z'),
+        ('com.example.game', 'Sandbox', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z'),
+        ('com.example.other', 'Production', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z'),
+        ('com.example.other', 'Production', '2026-04-02Z', NULL, 'r1', '2026-04-02Z', '2026-04-09Z')$$,
+    'what is known of any of them is known of the one');
 
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 
@@ -469,6 +501,43 @@ SELECT test.bought('late', price => 100, currency => 'USD', storefront => 'USA',
 SELECT test.closed('2026-09-22Z');
 SELECT is_empty(
     $$SELECT FROM iap.unusual_prices WHERE transaction_id = 'late'$$, 'what was usual half a year ago says nothing');
+
+-- Whose price says nothing of the usual one: what is given away, withdrawn, of a tester, of another app, of a shop that
+-- is not known, or of fewer than ten.
+SELECT test.bought('france-' || n, price => 990, currency => 'EUR', storefront => 'FRA', at => '2026-10-01Z')
+FROM generate_series(1, 8) AS n;
+SELECT test.bought('full', price => 990, currency => 'EUR', storefront => 'FRA', at => '2026-10-01Z',
+    type => 'non_consumable');
+SELECT test.bought('few', price => 100, currency => 'EUR', storefront => 'FRA', at => '2026-10-01Z',
+    type => 'non_renewing');
+SELECT test.bought('free-' || n, price => 0, currency => 'EUR', storefront => 'FRA', at => '2026-10-01Z'),
+    test.bought('gone-' || n, price => 1, currency => 'EUR', storefront => 'FRA', at => '2026-10-01Z',
+        exclusion => 'family_shared'),
+    test.bought('tester-' || n, price => 1, currency => 'EUR', storefront => 'FRA', at => '2026-10-01Z',
+        environment => 'Sandbox'),
+    test.bought('beside-' || n, price => 1, currency => 'EUR', storefront => 'FRA', at => '2026-10-01Z',
+        bundle_id => 'com.example.other'),
+    test.bought('shop-' || n, price => 1, currency => 'EUR', at => '2026-10-01Z')
+FROM generate_series(1, 12) AS n;
+DELETE FROM iap.transactions WHERE transaction_id = 'france-8';
+SELECT test.closed('2026-10-02Z');
+SELECT results_eq(
+    $$SELECT milliunits, purchases FROM iap.paid_prices WHERE storefront = 'FRA' ORDER BY 1$$,
+    $$VALUES (100::bigint, 1::bigint), (990, 8)$$, 'counted is what was sold, of whatever type but subscriptions');
+SELECT is_empty(
+    $$SELECT FROM iap.unusual_prices WHERE found_at = '2026-10-02Z'$$, 'of nine nobody can say what is usual');
+-- What the books had not seen is for the next night.
+INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
+VALUES ('2026-10-03Z', '2026-10-03Z', 'h', 1, '1') RETURNING run_id \gset
+SELECT test.bought('ten', price => 100, currency => 'EUR', storefront => 'FRA', at => '2026-10-02Z');
+SELECT iap.close_books(:run_id);
+SELECT test.bought('eleven', price => 100, currency => 'EUR', storefront => 'FRA', at => '2026-10-02Z');
+SELECT test.bought('beside', price => 1, currency => 'EUR', storefront => 'FRA', at => '2026-10-02Z',
+    bundle_id => 'com.example.other');
+SELECT iap.note_entered('com.example.game', 'Production', '7 days', '2026-09-01Z', '2026-10-03Z');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.unusual_prices WHERE found_at = '2026-10-03Z'$$, $$VALUES ('ten')$$,
+    'of ten it can be said');
 
 SELECT * FROM finish();
 ROLLBACK;
