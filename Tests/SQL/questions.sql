@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(67);
+SELECT plan(68);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -529,15 +529,19 @@ SELECT is_empty(
 -- What the books had not seen is for the next night.
 INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
 VALUES ('2026-10-03Z', '2026-10-03Z', 'h', 1, '1') RETURNING run_id \gset
+SELECT test.bought('beside', price => 1, currency => 'EUR', storefront => 'FRA', at => '2026-10-02Z',
+    bundle_id => 'com.example.other');
 SELECT test.bought('ten', price => 100, currency => 'EUR', storefront => 'FRA', at => '2026-10-02Z');
 SELECT iap.close_books(:run_id);
 SELECT test.bought('eleven', price => 100, currency => 'EUR', storefront => 'FRA', at => '2026-10-02Z');
-SELECT test.bought('beside', price => 1, currency => 'EUR', storefront => 'FRA', at => '2026-10-02Z',
-    bundle_id => 'com.example.other');
 SELECT iap.note_entered('com.example.game', 'Production', '7 days', '2026-09-01Z', '2026-10-03Z');
 SELECT set_eq(
     $$SELECT transaction_id FROM iap.unusual_prices WHERE found_at = '2026-10-03Z'$$, $$VALUES ('ten')$$,
     'of ten it can be said');
+SELECT test.closed('2026-10-04Z');
+SELECT is(
+    (SELECT purchases FROM iap.paid_prices WHERE storefront = 'FRA' AND milliunits = 100), 3::bigint,
+    'and that is counted once, too');
 
 SELECT * FROM finish();
 ROLLBACK;
