@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(68);
+SELECT plan(69);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -51,6 +51,10 @@ END
 $$;
 INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
 VALUES ('2026-03-01Z', '2026-03-01Z', 'h', 1, '1');
+
+-- What is noted of an app in one environment is noted of no other.
+SELECT iap.note_entered(bundle_id, environment, '7 days', '2025-12-01Z', '2026-03-01Z')
+FROM (VALUES ('com.example.other', 'Production'), ('com.example.game', 'Sandbox')) AS other (bundle_id, environment);
 
 -- Customers -----------------------------------------------------------------------------------------------------------
 
@@ -169,7 +173,8 @@ SELECT set_eq(
     $$SELECT customer_id FROM iap.customers WHERE customer_id LIKE 'I%'$$, $$VALUES ('I2')$$,
     'what is seen late is noted then, and the others not again');
 SELECT is(
-    (SELECT noted_gaps @> :lost::bigint AND NOT noted_gaps @> :late::bigint FROM iap.hearings), true,
+    (SELECT noted_gaps @> :lost::bigint AND NOT noted_gaps @> :late::bigint FROM iap.hearings
+    WHERE bundle_id = 'com.example.game' AND environment = 'Production'), true,
     'what was not seen is still waited for');
 
 -- Two subscriptions and gems in one receipt: neither subscription waits for the other to expire.
@@ -232,6 +237,12 @@ SELECT test.closed('2026-03-27 02:00Z');
 SELECT set_eq(
     $$SELECT customer_id FROM iap.customers WHERE last_seen_at >= '2026-03-26 12:00Z' OR customer_id ~ '^(l|of )'$$,
     $$VALUES ('of l3'), ('of l4'), ('l5')$$, 'which is nobody of another app, or of another environment');
+SELECT iap.note_entered(bundle_id, environment, '7 days', '2026-01-01Z', '2026-03-27 02:00Z')
+FROM (VALUES ('com.example.other', 'Production'), ('com.example.game', 'Sandbox')) AS other (bundle_id, environment);
+SELECT set_eq(
+    $$SELECT customer_id, bundle_id, environment FROM iap.customers
+    WHERE bundle_id = 'com.example.other' OR environment = 'Sandbox'$$,
+    $$VALUES ('l1', 'com.example.other', 'Production'), ('l2', 'com.example.game', 'Sandbox')$$, 'who are asked about by what is theirs');
 -- What the books had not seen is for the next night.
 SELECT test.bought('m1', at => '2026-03-28Z');
 INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
@@ -520,9 +531,12 @@ SELECT test.bought('free-' || n, price => 0, currency => 'EUR', storefront => 'F
     test.bought('shop-' || n, price => 1, currency => 'EUR', at => '2026-10-01Z')
 FROM generate_series(1, 12) AS n;
 DELETE FROM iap.transactions WHERE transaction_id = 'france-8';
+INSERT INTO iap.paid_prices
+SELECT 'com.example.other', product_id, 'FRA', '2026-10-01', 'EUR', 1, 1000 FROM iap.paid_prices LIMIT 1;
 SELECT test.closed('2026-10-02Z');
 SELECT results_eq(
-    $$SELECT milliunits, purchases FROM iap.paid_prices WHERE storefront = 'FRA' ORDER BY 1$$,
+    $$SELECT milliunits, purchases FROM iap.paid_prices
+    WHERE storefront = 'FRA' AND bundle_id = 'com.example.game' ORDER BY 1$$,
     $$VALUES (100::bigint, 1::bigint), (990, 8)$$, 'counted is what was sold, of whatever type but subscriptions');
 SELECT is_empty(
     $$SELECT FROM iap.unusual_prices WHERE found_at = '2026-10-02Z'$$, 'of nine nobody can say what is usual');

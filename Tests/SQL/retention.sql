@@ -488,6 +488,62 @@ SELECT is(test.claim('s1', 'rosa'), 'delivered', 'uploaded by one, and delivered
 SELECT is(test.erase('rosa') ->> 'outcome', 'erased', 'who is erased');
 SELECT is_empty($$SELECT FROM finance.misdeliveries WHERE transaction_id = 's1'$$, 'went to nobody wrong');
 
+-- Whatever names a person by itself, and nothing else of it: gil, beside whom hal, pat and rex buy. Nobody registered
+-- most of these tokens, and pat two of them for another app.
+CREATE FUNCTION test.token(number integer) RETURNS text
+LANGUAGE sql AS $$ SELECT '0c5b1f0e-6a53-4f4e-9d0c-' || to_char(number, 'FM000000000000') $$;
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)', app, 'order-' || whose, whose, 'gems',
+    test.token(token)))
+FROM (VALUES ('com.example.z', 'pat', 8), ('com.example.a', 'gil', 20)) AS told (app, whose, token);
+SELECT test.run_as('iap_app', format('SELECT iap.register_user(%L, %L, %L)', app, whose, test.token(token)))
+FROM (VALUES ('com.example.z', 'pat', 9), ('com.example.a', 'gil', 21)) AS told (app, whose, token);
+SELECT test.admit('e' || number, user_id => CASE WHEN number IN (2, 3) THEN 'gil' WHEN number IN (4, 10) THEN 'hal' END)
+FROM unnest(ARRAY[1, 2, 3, 4, 10, 11]) AS number;
+SELECT test.record(
+    ARRAY(
+        SELECT test.heard(
+            'e' || number, app_account_token => test.token(CASE number WHEN 12 THEN 8 WHEN 13 THEN 9 ELSE number END),
+            exclusion => CASE number WHEN 5 THEN 'refunded' END, refunded_at => CASE number WHEN 5 THEN now() END)
+        FROM generate_series(4, 14) AS number
+        ORDER BY number),
+    ARRAY[
+        test.seen(1024, 'gil', number => 2), test.seen(1088, NULL, number => 4), test.seen(1024, 'gil', number => 7),
+        test.seen(1024, 'gil', number => 8), test.seen(1024, 'gil', number => 9), test.seen(1088, 'rex', number => 9),
+        test.seen(1024, 'gil', number => 10), test.seen(1088, 'rex', number => 10), test.seen(1024, 'gil', number => 11)
+    ]);
+-- Other purchases, that have the number alone in common with it.
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+VALUES
+    ('e14', 'com.example.z', 'Production', 0, 1088, 'rex', true, now()),
+    ('e14', 'com.example.a', 'Sandbox', 0, 1088, 'rex', true, now());
+UPDATE iap.sightings SET seal = audit.seal(sightings) WHERE transaction_id = 'e14';
+SELECT test.resolve('e2', 'dismissed');
+SELECT test.run_as('iap_support', format(
+    'SELECT iap.resolve(%L, %L, %L, %L, user_id => %L, is_unknown_user => true)', 'e' || number, 'delivered', 'sue',
+    'x', whose))
+FROM (VALUES (1, 'gil'), (3, 'hal'), (4, 'gil'), (11, 'hal')) AS delivered (number, whose);
+SELECT test.erase('gil', true) ->> 'pseudonym' AS gil \gset
+SELECT results_eq(
+    format(
+        $$SELECT transaction_id, replace(user_id, %1$L, 'X'), replace(admitted_user_id, %1$L, 'X') FROM iap.transactions
+        WHERE transaction_id IN ('e1', 'e2', 'e3', 'e4') ORDER BY 1$$, :'gil'),
+    $$VALUES ('e1' COLLATE "C", 'X', NULL), ('e2', NULL, 'X'), ('e3', 'hal', 'X'), ('e4', 'X', 'hal')$$,
+    'to whom it went, and for whom it was admitted, each by itself');
+SELECT results_eq(
+    $$SELECT number, app_account_token IN (SELECT test.token(n) FROM generate_series(1, 20) AS n) FROM iap.transactions
+    JOIN generate_series(4, 14) AS number ON transaction_id = 'e' || number ORDER BY 1$$,
+    $$VALUES
+        -- What was delivered to them; and what they alone handed in, wherever it is by now.
+        (4, false), (5, false),
+        -- What nobody handed in, or somebody unknown; what another registered a token for in another app.
+        (6, true), (7, true), (8, true), (9, true),
+        -- What was admitted for, or delivered to another; what another handed in, too.
+        (10, true), (11, true), (12, true), (13, true),
+        -- Not what has its number alone in common with that.
+        (14, false)$$, 'their tokens go, and another''s stay');
+
 -- What a server admitted for them with an upload that bears no user is open, too, whoever had it admitted before.
 SELECT test.admit('q1', user_id => 'ben'),
     test.admit('q1', user_id => 'bea', receipt_id => test.submit('before a login', NULL));
