@@ -373,7 +373,7 @@ SELECT is_empty('SELECT audit.wrong_erasures()', 'as the erasure left it');
 -- What nobody uploaded by name is theirs, too, where only their purchases are in it.
 CREATE TABLE test.unnamed AS
 SELECT name, test.submit('unnamed ' || name, NULL, device => '{"model": "iPhone15,3"}') AS id
-FROM unnest(ARRAY['login', 'open', 'both', 'told']) AS name;
+FROM unnest(ARRAY['login', 'open', 'both', 'told', 'token', 'order', 'their-token', 'their-order']) AS name;
 -- Beside one of them in its bucket.
 INSERT INTO test.unnamed
 SELECT 'beside', test.submit('unnamed ' || number, NULL, device => '{"model": "iPhone15,3"}')
@@ -394,16 +394,38 @@ SELECT test.record(
     ARRAY[test.heard('n5', app_account_token => '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a44')],
     ARRAY[test.seen(id, NULL, is_named => false)])
 FROM test.unnamed WHERE name = 'told';
+-- What was refunded went to nobody: their token alone says whose it was.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_order('com.example.a', 'order-nina', 'nina', 'gems',
+        app_account_token => '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a45')$$);
+-- Or that it was another's, who named it in another app alone.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.z', 'peg', '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a46')$$);
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_order('com.example.z', 'order-peg', 'peg', 'gems',
+        app_account_token => '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a47')$$);
+SELECT test.record(
+    ARRAY[test.heard('of-' || name, app_account_token => token, exclusion => 'refunded', refunded_at => now())],
+    ARRAY[test.seen(id, NULL, is_named => false)])
+FROM test.unnamed
+JOIN (
+    VALUES
+        ('token', '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a44'), ('order', '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a45'),
+        ('their-token', '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a46'),
+        ('their-order', '5d0e7a36-1e0f-4f0b-a9d5-2f6f0c1c7a47')
+) AS told (name, token) USING (name);
 UPDATE iap.sightings SET bucket = (receipt_id & 63)::smallint WHERE transaction_id = 'n5';
 UPDATE iap.sightings SET seal = audit.seal(sightings) WHERE transaction_id = 'n5';
 SELECT test.claim('n1', 'nina'), test.claim('n3', 'nina'), test.claim('n4', 'otto'), test.claim('n5', 'nina');
-SELECT is(test.erase('nina', true) -> 'rows' -> 'receipts', '3', 'uploads before a login, and what Apple told');
+SELECT is(test.erase('nina', true) -> 'rows' -> 'receipts', '5', 'uploads before a login, and what Apple told');
 SELECT results_eq(
     $$SELECT name, payload IS NULL, device IS NULL, user_id
     FROM iap.receipts JOIN test.unnamed ON id = receipt_id ORDER BY name$$,
     $$VALUES
         ('beside', false, false, NULL), ('both', false, false, NULL), ('login', true, true, NULL),
-        ('open', false, true, NULL), ('told', true, true, NULL)$$, 'go as theirs do, but for what is another''s');
+        ('open', false, true, NULL), ('order', true, true, NULL), ('their-order', false, false, NULL),
+        ('their-token', false, false, NULL), ('token', true, true, NULL), ('told', true, true, NULL)$$,
+    'go as theirs do, but for what is another''s');
 SELECT test.resolve('n2', 'dismissed');
 SELECT test.tried(id, 'settled', 0) FROM test.unnamed WHERE name = 'open';
 SELECT is(test.purge('payloads', 1000), 1::bigint, 'and what was open when that has ended');
