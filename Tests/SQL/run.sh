@@ -58,7 +58,8 @@ set_up() {
         [ "$servers" != citus-cluster ] || sql -o /dev/null -d "$1" -f - <"$root/sql/citus.sql"
     done
     for file in "$root"/Tests/SQL/setup/*.sql; do
-        sql -1 -d "$1" -v citus="$(cat "$root/sql/citus.sql")" -v roles="$(cat "$root/sql/roles.sql")" -f - <"$file"
+        sql -1 -d "$1" -v citus="$(cat "$root/sql/citus.sql")" -v roles="$(cat "$root/sql/roles.sql")" \
+            -v signed="$(cat "$root/Tests/SQL/signed_transactions.json")" -f - <"$file"
     done
 }
 # A database for one test.

@@ -1079,7 +1079,7 @@ DECLARE
     id      text := claims ->> 'transactionId';
     -- Of several purchases that make up a period, as seats that were added to it, none restores another.
     period  text := CASE
-        WHEN nullif(claims ->> 'additionalTransactionReason', '') IS NULL
+        WHEN claims ->> 'additionalTransactionReason' IS NULL
         THEN iap.period_said(claims ->> 'webOrderLineItemId')
     END;
     wanted  iap.transactions;
@@ -1092,10 +1092,11 @@ BEGIN
     PERFORM iap.require_text('who', adopt.who, 1000);
     PERFORM iap.require_text('note', adopt.note, 10000);
     IF id IS NULL OR claims ->> 'bundleId' IS NULL OR claims ->> 'productId' IS NULL
-        OR jsonb_typeof(claims -> 'purchaseDate') IS DISTINCT FROM 'number'
-        -- What the night takes for a date and a quantity: years to 9999, and whole numbers.
-        OR trunc((claims ->> 'purchaseDate')::numeric) NOT BETWEEN 0 AND 253402300799999
-        OR coalesce(claims ->> 'quantity', '1') !~ '^[0-9]{1,9}$'
+        OR iap.moment_said(claims ->> 'purchaseDate') IS NULL
+        -- What the night can't read, must not pass for no refund, or for none that is to come.
+        OR (claims ? 'revocationDate' AND iap.moment_said(claims ->> 'revocationDate') IS NULL)
+        OR (claims ? 'expiresDate' AND iap.moment_said(claims ->> 'expiresDate') IS NULL)
+        OR coalesce(claims ->> 'quantity', '1') !~ '^-?[0-9]{1,9}$'
     THEN
         RAISE EXCEPTION 'signed_transaction is no signed transaction of Apple''s' USING
             ERRCODE = 'invalid_parameter_value',
@@ -1106,10 +1107,10 @@ BEGIN
     ELSIF claims ->> 'inAppOwnershipType' IN ('FAMILY_SHARED', 'ASSIGNED') THEN
         -- Another customer paid, also where it ended with the date of a refund.
         RETURN 'excluded';
-    ELSIF claims ->> 'revocationDate' IS NOT NULL THEN
+    ELSIF claims ? 'revocationDate' THEN
         RETURN 'refunded';
-    ELSIF claims ->> 'isUpgraded' = 'true' THEN
-        -- What replaced it is owed: the night would exclude it.
+    ELSIF lower(claims ->> 'isUpgraded') IN ('true', '1', 'yes') OR (claims ->> 'quantity')::integer < 1 THEN
+        -- What replaced it is owed, or nothing was bought: the night would exclude it.
         RETURN 'excluded';
     END IF;
 
@@ -1138,7 +1139,7 @@ BEGIN
         outcome := iap.admit(
             adopt.bundle_id, claims ->> 'environment', id, coalesce(claims ->> 'originalTransactionId', id),
             claims ->> 'productId', coalesce((claims ->> 'quantity')::integer, 1),
-            to_timestamp((claims ->> 'purchaseDate')::numeric / 1000), adopt.user_id, receipt, period);
+            iap.moment_said(claims ->> 'purchaseDate'), adopt.user_id, receipt, period);
     EXCEPTION
         WHEN object_not_in_prerequisite_state THEN
             -- The name stands for its whole class, in which a lock that was not to be had is, too.
@@ -4313,6 +4314,19 @@ $$;
 
 COMMENT ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) IS 'iap.meet_grant, for what a claim asks for.';
 
+CREATE FUNCTION iap.moment_said(milliseconds text) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT CASE
+        -- Longer than any that is one: of what is more yet a number can't be made.
+        WHEN length($1) <= 40 AND $1 ~ '^[0-9]+(\.[0-9]+)?$' AND trunc($1::numeric) BETWEEN 1 AND 253402300799999
+        THEN to_timestamp(trunc($1::numeric) / 1000)
+    END
+$_$;
+
+COMMENT ON FUNCTION iap.moment_said(milliseconds text) IS 'The moment that Apple says in milliseconds, as the night reads it: in the years up to 9999, and without a fraction of one; NULL where it can''t be one. As a number, or as a text, as in others of Apple''s formats.';
+
 CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb DEFAULT '{}'::jsonb, who text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
@@ -6796,11 +6810,13 @@ CREATE FUNCTION iap.signed_claims(signed_transaction text) RETURNS jsonb
     AS $_$
 DECLARE
     body text := translate(split_part(signed_transaction, '.', 2), '-_', '+/');
+    said jsonb;
 BEGIN
     IF signed_transaction !~ '^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$' THEN
         RETURN NULL;
     END IF;
-    RETURN convert_from(decode(rpad(body, (length(body) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
+    said := convert_from(decode(rpad(body, (length(body) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
+    RETURN (SELECT jsonb_object_agg(key, value) FROM jsonb_each(said) WHERE value NOT IN ('null', '""'));
 EXCEPTION
     -- Or it is nested deeper than anything that Apple signs.
     WHEN data_exception OR statement_too_complex THEN
@@ -6808,7 +6824,7 @@ EXCEPTION
 END
 $_$;
 
-COMMENT ON FUNCTION iap.signed_claims(signed_transaction text) IS 'What a signed transaction (JWS) says; NULL where it can''t be one. Whether Apple signed it is looked at by the night.';
+COMMENT ON FUNCTION iap.signed_claims(signed_transaction text) IS 'What a signed transaction (JWS) says, without what is null or empty, which the night takes for not said; NULL where it can''t be one. Whether Apple signed it is looked at by the night.';
 
 CREATE FUNCTION iap.stand_for_refund(bundle_id text, environment text, transaction_id text, run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -11117,6 +11133,8 @@ REVOKE ALL ON FUNCTION iap.may_reopen(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.meet_grant(bundle_id text, original_transaction_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.moment_said(milliseconds text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) FROM PUBLIC;
 

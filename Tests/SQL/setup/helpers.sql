@@ -3,9 +3,10 @@
 CREATE EXTENSION pgtap;
 CREATE SCHEMA test;
 
--- sql/citus.sql, for the tests of the key layout, and sql/roles.sql, for those of what it refuses.
+-- sql/citus.sql, for the tests of the key layout, sql/roles.sql, for those of what it refuses, and what Apple may sign.
 CREATE TABLE test.files (name text PRIMARY KEY, text text NOT NULL);
-INSERT INTO test.files VALUES ('citus.sql', :'citus'), ('roles.sql', :'roles');
+INSERT INTO test.files
+VALUES ('citus.sql', :'citus'), ('roles.sql', :'roles'), ('signed_transactions.json', :'signed');
 
 -- The table and the column by which citus.sql distributes it; NULL for a reference table.
 CREATE VIEW test.distribution AS
