@@ -216,6 +216,30 @@ SELECT is(test.keep_owed_once(), '0 0', 'once');
 SELECT results_eq($$SELECT test.places('7A')$$, $$VALUES ('7A restored'), ('7B white')$$, 'under one id, too');
 SELECT is(test.claim('7A'), 'delivered', 'and claimed by either');
 
+-- What is restored stands for the id that the night would have stand for all: one of which Apple told, then the
+-- original, then the lowest.
+SELECT test.admit(id, original, 'full')
+FROM (VALUES ('30A', '30E'), ('32B', '32E'), ('32A', '32E')) AS said (id, original);
+SELECT test.hear(test.heard(id, product_id => 'full', original_transaction_id => original, exclusion => exclusion))
+FROM (
+    VALUES
+        ('30B', '30E', NULL), ('30C', '30E', 'restored'), ('31A', '31B', NULL), ('31B', '31B', NULL),
+        ('31C', '31B', 'restored'), ('32C', '32E', 'restored')) AS told (id, original, exclusion);
+SELECT is(iap.owed_as(t), owed_as, why)
+FROM (
+    VALUES
+        ('30C', '30B', 'of a server''s word and Apple''s it is Apple''s'), ('31C', '31B', 'of Apple''s the original'),
+        ('32C', '32A', 'of a server''s the lowest')) AS restored (id, owed_as, why)
+JOIN iap.transactions AS t ON transaction_id = id;
+SELECT is(test.claim('30C'), 'delivered', 'a claim by what is restored');
+SELECT results_eq(
+    $$SELECT test.places('30E')$$, $$VALUES ('30A restored'), ('30B black'), ('30C restored')$$,
+    'delivers what the night would have owed');
+SELECT test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 10)');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.white WHERE transaction_id ~ '^3[12]' ORDER BY 1$$,
+    $$VALUES ('31B' COLLATE "C"), ('32A')$$, 'and the night owes the same');
+
 -- The night after the refund takes the other id for restored, before the refund is taken back; or nobody but the screen
 -- knew of it.
 SELECT is(test.hear_again('20A', '20A', 1), 'white', 'an original that is owed');

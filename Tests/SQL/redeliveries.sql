@@ -522,5 +522,20 @@ SELECT results_eq(
         ('200' COLLATE "C", NULL), ('201', 'unsure'), ('202', 'unsure'), ('203', 'unsure'), ('204', 'delivered')$$,
     'goes on where it is granted, and is sure');
 
+-- A claim delivers what it names. What else of its case a server claims beside it, it was not asked for.
+UPDATE iap.redeliveries SET due_at = now() + interval '1 day' WHERE ended_at IS NULL;
+SELECT test.late_period('210'), test.late_period('211');
+UPDATE iap.transactions SET original_transaction_id = '210' WHERE transaction_id = '211';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = '211';
+UPDATE iap.cases SET periods = '{210,211}' WHERE transaction_id = '210';
+DELETE FROM iap.redeliveries WHERE transaction_id = '211';
+DELETE FROM iap.cases WHERE transaction_id = '211';
+SELECT results_eq('SELECT test.taken()', $$VALUES ('210 lea 1')$$, 'of the periods of a case one is handed out');
+SELECT is(test.claim(id, 'lea'), 'delivered', 'a server claims ' || id) FROM unnest(ARRAY['210', '211']) AS id;
+SELECT test.settle(31);
+SELECT results_eq(
+    $$SELECT transaction_id FROM finance.redeliveries WHERE transaction_id LIKE '21_' ORDER BY 1$$,
+    $$VALUES ('210' COLLATE "C")$$, 'and the one is counted as delivered without the customer');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -4325,7 +4325,7 @@ CREATE FUNCTION iap.moment_said(milliseconds text) RETURNS timestamp with time z
     END
 $_$;
 
-COMMENT ON FUNCTION iap.moment_said(milliseconds text) IS 'The moment that Apple says in milliseconds, as the night reads it: in the years up to 9999, and without a fraction of one; NULL where it can''t be one. As a number, or as a text, as in others of Apple''s formats.';
+COMMENT ON FUNCTION iap.moment_said(milliseconds text) IS 'The moment that Apple says in milliseconds, as a number or a text, as the night reads it: in the years up to 9999, and without a fraction of a millisecond; NULL where it can''t be one.';
 
 CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb DEFAULT '{}'::jsonb, who text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
@@ -5086,12 +5086,13 @@ BEGIN
             -- What a third id of it was refunded or delivered under is owed under none.
             AND (iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IN ('excluded', 'already_delivered'))
                 IS NOT TRUE
-        ORDER BY transaction_id
+        -- Of several the one that the night has stand for all: see iap.withdraw_all_restored.
+        ORDER BY source = 'app_server', transaction_id <> original_transaction_id, transaction_id
         LIMIT 1);
 END
 $$;
 
-COMMENT ON FUNCTION iap.owed_as(t iap.transactions) IS 'Under which id a restored purchase, or period of a subscription, is still owed; NULL where it is not.';
+COMMENT ON FUNCTION iap.owed_as(t iap.transactions) IS 'Under which id a restored purchase, or period of a subscription, is still owed: of several one of which Apple told, then the original''s, then the lowest. NULL where it is not.';
 
 CREATE FUNCTION iap.owners_at_desk(t iap.transactions) RETURNS text[]
     LANGUAGE plpgsql STABLE
@@ -6633,7 +6634,8 @@ BEGIN
         ) AS delivery
         WHERE told.ended_as = 'redelivered' AND delivery.move_id IS NOT NULL
     ), along AS (
-        -- The other periods of a subscription's case, which the same grant delivered.
+        -- The other periods of a subscription's case, which the same grant delivered. A claim delivers what it names:
+        -- for what else the server claims with it, nobody has asked.
         SELECT delivered.transaction_id, delivered.bundle_id, delivered.environment, delivered.move_id
         FROM delivered
         UNION

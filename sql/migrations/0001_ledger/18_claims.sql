@@ -118,12 +118,14 @@ BEGIN
             -- What a third id of it was refunded or delivered under is owed under none.
             AND (iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IN ('excluded', 'already_delivered'))
                 IS NOT TRUE
-        ORDER BY transaction_id
+        -- Of several the one that the night has stand for all: see iap.withdraw_all_restored.
+        ORDER BY source = 'app_server', transaction_id <> original_transaction_id, transaction_id
         LIMIT 1);
 END
 $$;
 COMMENT ON FUNCTION iap.owed_as IS
-    'Under which id a restored purchase, or period of a subscription, is still owed; NULL where it is not.';
+    'Under which id a restored purchase, or period of a subscription, is still owed: of several one of which Apple '
+    'told, then the original''s, then the lowest. NULL where it is not.';
 
 CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
 RETURNS text

@@ -30,8 +30,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     END
 $$;
 COMMENT ON FUNCTION iap.moment_said IS
-    'The moment that Apple says in milliseconds, as the night reads it: in the years up to 9999, and without a fraction '
-    'of one; NULL where it can''t be one. As a number, or as a text, as in others of Apple''s formats.';
+    'The moment that Apple says in milliseconds, as a number or a text, as the night reads it: in the years up to '
+    '9999, and without a fraction of a millisecond; NULL where it can''t be one.';
 
 CREATE FUNCTION iap.log_desk(
     kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb

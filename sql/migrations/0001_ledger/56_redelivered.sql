@@ -129,7 +129,8 @@ BEGIN
         ) AS delivery
         WHERE told.ended_as = 'redelivered' AND delivery.move_id IS NOT NULL
     ), along AS (
-        -- The other periods of a subscription's case, which the same grant delivered.
+        -- The other periods of a subscription's case, which the same grant delivered. A claim delivers what it names:
+        -- for what else the server claims with it, nobody has asked.
         SELECT delivered.transaction_id, delivered.bundle_id, delivered.environment, delivered.move_id
         FROM delivered
         UNION
