@@ -104,6 +104,8 @@ GRANT INSERT ON
     iap.moves, iap.events, iap.delivered_originals, iap.untaken_originals, iap.connections, iap.unusual_prices
     TO iap_job;
 GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
+-- Which numbers were drawn: a night begins on no sequence that is behind its table.
+GRANT SELECT ON SEQUENCE iap.runs_run_id_seq, iap.sales_reports_report_id_seq TO iap_job;
 GRANT EXECUTE ON FUNCTION
     -- What is said of a purchase, and where it is.
     iap.amount_of, iap.corrected, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.owed_again,

@@ -170,7 +170,7 @@ public struct NightlyJob: Sendable {
         }
         try await session.checkSchema()
         try await session.checkRights()
-        try await session.checkTrailNumbers()
+        try await session.checkSequences()
         let present = try Present(options.asOf, try await session.time())
         try UpcomingApp.among(settings.apps, at: max(present.moment, present.clock)).check(log: log)
         if options.isDryRun {

@@ -35,21 +35,30 @@ import Testing
     }
 
     /// As after a move by logical replication, which copies rows and no sequence.
-    @Test func aSequenceThatDidNotComeAlongIsMissed() async throws {
+    @Test(arguments: [
+        "iap.trail", "iap.receipt_number", "iap.runs_run_id_seq", "iap.sales_reports_report_id_seq",
+    ])
+    func aSequenceThatDidNotComeAlongIsMissed(_ name: String) async throws {
         try await withLedger { ledger in
             let session = try await ledger.session()
             defer { session.close() }
-            try await session.checkTrailNumbers()
+            try await session.checkSequences()
+            _ = try await ledger.submit("receipt", for: "1")
             let _: String = try await ledger.value(
                 "iap.admit('com.example.a', 'Production', '1', '1', 'gems', 1, '2026-01-01', 'ann')")
             _ = try await session.closeBooks(of: try await ledger.begin(at: Date(), session))
-            try await session.checkTrailNumbers()
-            try await ledger.execute("ALTER SEQUENCE iap.trail RESTART")
+            try await ledger.execute(
+                """
+                INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused)
+                VALUES ('2026-01-01', 'dev', '{}', 'f', 1, 0)
+                """)
+            try await session.checkSequences()
+            try await ledger.execute(SQL(unsafe: "ALTER SEQUENCE \(name) RESTART"))
             await #expect {
-                try await session.checkTrailNumbers()
+                try await session.checkSequences()
             } throws: { error in
                 guard case .schema(let text) = error as? LedgerError else { return false }
-                return text.contains("iap.trail stands at 0")
+                return text.contains("(\(name) stands at 0, and ")
             }
         }
     }

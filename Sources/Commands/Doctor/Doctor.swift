@@ -75,9 +75,9 @@ public struct Doctor: Sendable {
             // What follows reads tables.
             guard found.missingRights.isEmpty else { return first }
             do {
-                try await session.checkTrailNumbers()
+                try await session.checkSequences()
             } catch .schema(let text) {
-                return first + [Finding("trail", .wrong, text)]
+                return first + [Finding("sequences", .wrong, text)]
             }
             let cluster = try await cluster(session)
             guard cluster.allSatisfy({ $0.verdict != .wrong }) else { return first + cluster }
