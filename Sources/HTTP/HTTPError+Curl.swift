@@ -15,7 +15,7 @@ extension HTTPError {
             case CURLE_OPERATION_TIMEDOUT: .timedOut(host: host, afterSeconds: seconds)
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
                 CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CIPHER:
-                .tls(text)
+                .tls("\(host): \(text)")
             case CURLE_FILESIZE_EXCEEDED: .responseTooLarge(limit: maximumBytes)
             // The first is libcurl's code for an answer that doesn't begin like HTTP; the scheme was checked before.
             case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,

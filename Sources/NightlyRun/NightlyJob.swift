@@ -97,7 +97,7 @@ public struct NightlyJob: Sendable {
         for (bundleID, why) in try refused.get() {
             log(
                 LogEntry(
-                    .warning, "Apple refuses an app's key, and its receipts wait until that is mended",
+                    .warning, "Apple can't be asked by an app's key, and its receipts wait until that is mended",
                     fields: ["bundle_id": bundleID.text, "error": why]))
         }
     }

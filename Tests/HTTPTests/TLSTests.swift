@@ -70,11 +70,13 @@ struct TLSTests {
         }
     }
 
+    /// Who is distrusted is told, too.
     private func expect(_ distrust: String, of result: Result<Int, HTTPError>) {
         guard case .failure(.tls(let reason)) = result else {
             Issue.record("\(result)")
             return
         }
         #expect(reason.contains(distrust))
+        #expect(reason.hasPrefix("localhost:") || reason.hasPrefix("127.0.0.1:"), "\(reason)")
     }
 }

@@ -53,8 +53,10 @@ extension Exchange {
         switch error {
         case .cancelled:
             throw CancellationError()
-        case .invalidURL, .invalidRequest, .tls:
+        case .invalidURL, .invalidRequest:
             self.init(.needsConfiguration("\(error)"), load: .other, health: .down)
+        case .tls:
+            self.init(.needsConfiguration("\(error); \(Self.untrusted)"), load: .other, health: .down)
         case .responseTooLarge:
             // Only this one answer is too large: the server is well.
             self.init(.failed(.unreadable("\(error)"), worthRetrying: false), load: .other, health: .busy)
@@ -64,5 +66,12 @@ extension Exchange {
             self.init(
                 .failed(.noAnswer("\(error)"), worthRetrying: error.isRetryable), load: .other, health: .down)
         }
+    }
+
+    private static var untrusted: String {
+        """
+        check this machine's clock and its certificate authorities (ca-certificates), and name those of a proxy that signs \
+        for itself by certificate_authorities in [apple]
+        """
     }
 }

@@ -27,9 +27,7 @@ extension Doctor {
                 findings.append(
                     Finding(
                         name, .wrong, what,
-                        remedy:
-                            "Mend server_api_issuer_id, server_api_key_id and server_api_key_file in [app \(bundleID)]."
-                    ))
+                        remedy: "Mend what this names, in [app \(bundleID)] or in [apple]."))
             case .tryAgain(let why):
                 findings.append(
                     Finding(
@@ -54,7 +52,7 @@ extension Doctor {
                     remedy: "Check the way out to \(settings.apple.verifyReceiptProduction).")
             ]
         case .needsConfiguration(let what):
-            return [Finding("Apple", .wrong, what, remedy: "Mend the section [apple].")]
+            return [Finding("Apple", .wrong, what, remedy: "Mend what this names, in [apple].")]
         case .notTried:
             return [Finding("Apple", .warning, "was not asked")]
         }
@@ -93,7 +91,8 @@ extension Doctor {
                     : "\(receipt.id) is verified; it has no subscription, so it doesn't prove the shared secret")
         case .problem(.needsConfiguration, let text):
             return Finding(
-                name, .wrong, "\(receipt.id): \(text)", remedy: "Mend the section [app \(app.app.bundleID)].")
+                name, .wrong, "\(receipt.id): \(text)",
+                remedy: "Mend what this names, in [app \(app.app.bundleID)] or in [apple].")
         case .problem(_, let text):
             return Finding(
                 name, .warning, "\(receipt.id), which was verified before: \(text)",

@@ -26,6 +26,19 @@ import Testing
         #expect(health(status) == .down)
     }
 
+    /// Whom it trusts is a setting of the machine's, or of the section [apple]: no app's key is at fault.
+    @Test func whoIsNotTrustedIsSaidWithWhatToDo() throws {
+        let exchange = try Exchange<VerifyReceiptVerdict>(HTTPError.tls("a:443: certificate has expired"))
+        #expect(exchange.health == .down)
+        guard case .settled(.needsConfiguration(let text)) = exchange.verdict else {
+            Issue.record("\(exchange.verdict)")
+            return
+        }
+        for word in ["TLS: a:443: certificate has expired; ", "clock", "certificate_authorities in [apple]"] {
+            #expect(text.contains(word), "\(text)")
+        }
+    }
+
     @Test func whoAnswersWithAStatusIsUp() {
         #expect(health(200, #"{"status":0}"#) == .up)
         #expect(health(200, #"{"status":21006}"#) == .up)
