@@ -143,4 +143,47 @@ import Testing
             text.contains(
                 "\nwithout a price     vip of com.example.game (223): see “iap-reconcile products --suggest”\n"))
     }
+
+    /// Of a source that could not be read, and of what was lost, it tells all the same.
+    @Test func itTakesSixtyLinesHoweverMuchIsWrong() throws {
+        var run = try Sample.uneven()
+        let bundleIDs = try (0..<20).map { try #require(BundleID("com.example.app\($0)")) }
+        run.watched = bundleIDs.flatMap { bundleID in
+            var app = App(bundleID: bundleID, environment: .production, grace: Grace(3600), since: nil)
+            app.thresholds.unitsMissing = 50
+            var figures = AppFigures(bundleID: bundleID)
+            figures.unitsMissing = 51
+            return WatchedFigure.all(of: app, figures, hearing: nil, now: Sample.now)
+        }
+        run.toMend = bundleIDs.map {
+            SettingToMend(cause: .noProducts, bundleID: $0.text, receipts: 1, transactions: 1)
+        }
+        run.patterns = bundleIDs.map {
+            Pattern(
+                .outage, of: $0, from: Sample.now, until: nil, PurchaseCounts(cases: 20, customers: 9, delivered: 0))
+        }
+        run.hearings = bundleIDs.flatMap { _ in run.hearings }
+        run.unjudged = bundleIDs.flatMap { _ in run.unjudged }
+        let rows = (0..<9).map { RefusedRow(id: "line \($0)", namedID: nil, reason: "bad_value", text: "no date") }
+        run.sources = (0..<20).map {
+            SourcePull(name: "orders \($0)", taken: 1, alreadyThere: 0, refused: $0 < 19 ? 0 : 9)
+        }
+        run.sources[19].refusedRows = rows
+        run.sources[19].refusedLately = 9
+        run.sources[19].problem = "the server is gone"
+        run.redeliveries.failures += run.redeliveries.failures + run.redeliveries.failures
+        run.sales = try Sample.salesFigures()
+        run.purged = Purged(payloads: 12, devices: 0)
+        var summary = Summary(run: run, formats: Formats(timeZone: .gmt))
+        for number in 1...12 { summary.add(Sample.lostOrder(id: "\(number)", user: "user-\(number)")) }
+        let lines = summary.text(location: "x").split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 61 && lines.last == "", "\(lines.count)")
+        #expect(
+            lines.contains {
+                $0.hasPrefix("source              orders 19: 1 taken") && $0.hasSuffix("the server is gone")
+            })
+        #expect(lines.contains { $0.hasSuffix(" more sources; report.json has them all") })
+        #expect(lines.count { $0.hasPrefix("  high  ") } == 10)
+        #expect(lines.contains { $0.hasPrefix("control totals ") } && lines.dropLast().last == "report              x")
+    }
 }

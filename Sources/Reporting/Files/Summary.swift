@@ -8,6 +8,8 @@ struct Summary {
     /// Cron mails it to operators, who read the program's own language.
     private let words = English()
     private var firstCases = SummaryCases()
+    /// How many of a list are shown at the most.
+    private var most = 10
     var unusable = 0
     var unverified = 0
     var suspicious = 0
@@ -19,15 +21,23 @@ struct Summary {
 
     mutating func add(_ found: ReportedCase) { firstCases.add(found) }
 
+    private static let mostLines = 60
+
+    /// Of each list fewer are shown, down to one, where all of them together would take too many lines.
     func text(location: String) -> String {
+        var summary = self
+        while summary.most > 1, summary.lines(location).count > Self.mostLines { summary.most -= 1 }
+        return summary.lines(location).joined(separator: "\n") + "\n"
+    }
+
+    private func lines(_ location: String) -> [String] {
         var lines = [title, ""] + alerts
         lines += [
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
         lines += toMend + patterns + heard + sources + unjudged + receipts + purged
-        lines += [""] + cases + [""] + totals + trail + ["", row("report", location)]
-        return lines.joined(separator: "\n") + "\n"
+        return lines + [""] + cases + [""] + totals + trail + ["", row("report", location)]
     }
 
     private var title: String { run.runID.map { "iap-reconcile: run \($0)" } ?? "iap-reconcile: dry run" }
@@ -59,9 +69,10 @@ struct Summary {
     }
 
     /// A line for each of the first items, and how many more there are.
-    private func first<Item>(_ most: Int, of items: [Item], _ line: (Item) -> String) -> [String] {
-        let more = items.count - most
-        return items.prefix(most).map(line)
+    private func first<Item>(_ shown: Int, of items: [Item], _ line: (Item) -> String) -> [String] {
+        let shown = min(shown, most)
+        let more = items.count - shown
+        return items.prefix(shown).map(line)
             + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
@@ -73,20 +84,33 @@ struct Summary {
         }
     }
 
-    private static let shownRefusedRows = 3
+    private static let shownSources = 10
 
     private var sources: [String] {
-        run.sources.flatMap { pull in
-            let figures = "\(pull.taken) taken, \(pull.alreadyThere) already there, \(pull.refused) refused"
-            let problem = pull.problem.map { "; not to its end: \(Printable.text($0, longest: 300))" } ?? ""
-            let refused = pull.refusedRows.prefix(Self.shownRefusedRows).map { refused in
-                row("", Printable.text("\(refused.id): \(refused.what)", longest: 120))
-            }
-            let more = pull.refusedLately - refused.count
-            return [row("source", "\(pull.name): \(figures)\(problem)")] + refused
-                + (more > 0
-                    ? [row("", "… and \(more) more that could not be taken, by now or before; see report.json")] : [])
+        let shown = min(Self.shownSources, most)
+        let more = run.sources.count - shown
+        guard more > 0 else { return run.sources.flatMap(pullLines) }
+        // None with which something is wrong is left out for one that gave all.
+        let wrongFirst = run.sources.filter(Self.isWrong) + run.sources.filter { !Self.isWrong($0) }
+        return wrongFirst.prefix(shown).flatMap(pullLines)
+            + [row("", "… and \(more.counted("more source")); report.json has them all")]
+    }
+
+    private static func isWrong(_ pull: SourcePull) -> Bool { pull.problem != nil || pull.refusedLately > 0 }
+
+    private static let shownRefusedRows = 3
+
+    private func pullLines(_ pull: SourcePull) -> [String] {
+        let figures = "\(pull.taken) taken, \(pull.alreadyThere) already there, \(pull.refused) refused"
+        let problem = pull.problem.map { "; not to its end: \(Printable.text($0, longest: 300))" } ?? ""
+        // Where lines must be saved, these are the first to go.
+        let refused = pull.refusedRows.prefix(min(Self.shownRefusedRows, most / 3)).map { refused in
+            row("", Printable.text("\(refused.id): \(refused.what)", longest: 120))
         }
+        let more = pull.refusedLately - refused.count
+        return [row("source", "\(pull.name): \(figures)\(problem)")] + refused
+            + (more > 0
+                ? [row("", "… and \(more) more that could not be taken, by now or before; see report.json")] : [])
     }
 
     private var heard: [String] {
@@ -202,13 +226,14 @@ struct Summary {
         let figures = run.redeliveries
         guard !figures.isEmpty else { return [] }
         let failing = figures.failing > 0 ? "; \(figures.failing) keep failing" : ""
-        let more = figures.failing - Self.shownFailures
+        let shown = min(Self.shownFailures, most)
+        let more = figures.failing - shown
         return [
             row(
                 "redeliveries",
                 "\(figures.delivered) delivered so, \(figures.ordered) ordered, \(figures.open) open\(failing)")
         ]
-            + figures.failures.prefix(Self.shownFailures).map { failure in
+            + figures.failures.prefix(shown).map { failure in
                 let times = failure.tries.counted("time")
                 let taken = failure.tries == 0 ? "not taken for a day" : "taken \(times) and not claimed"
                 let tries = taken + (failure.isGivenUp ? ", given up" : "")
