@@ -74,6 +74,29 @@ import Testing
         }
     }
 
+    /// Who took a case since the run is on it, and who took one more than a day ago is not any more.
+    @Test func whatIsWrittenAgainSaysWhoIsOnACaseNow() async throws {
+        try await withProgramNight(customers: 60) { night in
+            #expect(try await ChildProcess.run(ProgramNight.program, night.run).status == 0)
+            let connection = try await night.database.connect()
+            defer { connection.close() }
+            _ = try await connection.query(
+                """
+                SELECT taken.outcome
+                FROM (SELECT transaction_id FROM iap.cases WHERE state = 'open' ORDER BY 1 LIMIT 2) AS chosen,
+                    iap.take(chosen.transaction_id, 'sue on ' || chosen.transaction_id) AS taken
+                """)
+            _ = try await connection.query(
+                """
+                UPDATE iap.case_takings SET taken_at = now() - interval '25 hours'
+                WHERE transaction_id = (SELECT max(transaction_id) FROM iap.case_takings)
+                """)
+            try await reportAgain(night)
+            let cases = try text(night, "report.json")
+            #expect(cases.matches(of: /"by":"sue on [0-9]+"/).count == 1)
+        }
+    }
+
     private func reportAgain(_ night: ProgramNight) async throws {
         let again = try await ChildProcess.run(ProgramNight.program, ["report", "--config", night.configuration])
         #expect(again.status == 0, "\(again.errors)")

@@ -85,14 +85,15 @@ extension LedgerSession {
         }
     }
 
-    /// Who is on the open cases of a page, what the support desk wrote about them, and what is delivered without it.
+    /// Who is on the open cases of a page, what the support desk wrote about them, and what is delivered without it:
+    /// as it stands while the report is written, which may be long after its run.
     func addDeskWords(to page: inout [ReportedCase], at now: Date) async throws {
         let ids = page.map(\.key.id.text)
         let takings = try await connection.query(
             """
             SELECT transaction_id, bundle_id, environment, taken_by, taken_at
             FROM iap.case_takings
-            WHERE transaction_id = ANY (\(ids)) AND iap.taken_until(taken_at) > \(now) AND taken_at <= \(now)
+            WHERE transaction_id = ANY (\(ids)) AND iap.taken_until(taken_at) > greatest(\(now), iap.present())
             """)
         let comments = try await connection.query(
             """
