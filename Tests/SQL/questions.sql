@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(69);
+SELECT plan(70);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -102,6 +102,23 @@ SELECT iap.note_answers(
 SELECT results_eq(
     $$SELECT customer_id, revision, expires_at FROM iap.customers WHERE customer_id IN ('A', 'E')$$,
     $$VALUES ('A' COLLATE "C", 'r9', '2026-03-18Z'::timestamptz)$$, 'two that turn out to be one are one');
+-- Which of them was seen last can't be said where both were at once: not the order in which they lie may tell.
+INSERT INTO iap.customers (
+    customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
+VALUES
+    ('p1', 'com.example.game', 'Production', 'p1', '2026-03-18Z', '2026-05-01Z', '2026-03-25Z'),
+    ('p2', 'com.example.game', 'Production', 'p2', '2026-03-18Z', NULL, '2026-03-25Z'),
+    ('q2', 'com.example.game', 'Production', 'q2', '2026-03-18Z', NULL, '2026-03-25Z'),
+    ('q1', 'com.example.game', 'Production', 'q1', '2026-03-18Z', '2026-05-01Z', '2026-03-25Z');
+SELECT iap.note_answers(
+    'com.example.game', 'Production', '{p1,p2,q1,q2}', '{P,P,Q,Q}', '{r1,r1,r1,r1}',
+    ARRAY[NULL, NULL, NULL, NULL]::timestamptz[], '7 days', '2026-03-18Z');
+SELECT results_eq(
+    $$SELECT customer_id, transaction_id, expires_at FROM iap.customers WHERE customer_id IN ('P', 'Q') ORDER BY 1$$,
+    $$VALUES
+        ('P' COLLATE "C", 'p2' COLLATE "C", '2026-05-01Z'::timestamptz), ('Q', 'q2', '2026-05-01Z')$$,
+    'of two who turn out to be one one stands for both, and the subscription that either had is known');
+DELETE FROM iap.customers WHERE customer_id IN ('P', 'Q');
 -- What Apple answers may be somebody else's history, of whom more may be known or nothing.
 SELECT iap.note_answers(
     'com.example.game', 'Production', '{A,B}', '{B,Z}', '{r10,r11}', '{2026-05-01Z,2026-06-01Z}', '7 days',

@@ -4495,11 +4495,17 @@ BEGIN
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, revision, asked_at, next_at)
-    SELECT DISTINCT ON (customer_id)
+    SELECT
         customer_id, note_answers.bundle_id, note_answers.environment, transaction_id, last_seen_at, expires_at,
         revision, at, least(at + every, iap.asked_after_expiry(expires_at, at))
-    FROM answered
-    ORDER BY customer_id, last_seen_at DESC
+    FROM (
+        -- Several may be one, by the account that Apple tells: who bought last stands for all.
+        SELECT DISTINCT ON (customer_id)
+            customer_id, transaction_id, last_seen_at, revision,
+            max(expires_at) OVER (PARTITION BY customer_id) AS expires_at
+        FROM answered
+        ORDER BY customer_id, last_seen_at DESC, transaction_id DESC
+    ) AS answered
     ON CONFLICT (customer_id, bundle_id, environment) DO UPDATE
     SET last_seen_at = greatest(known.last_seen_at, EXCLUDED.last_seen_at),
         expires_at = greatest(known.expires_at, EXCLUDED.expires_at), revision = EXCLUDED.revision,
