@@ -2,6 +2,7 @@ import Foundation
 import PostgreSQL
 import TestSupport
 import Testing
+import Verification
 
 /// What the support desk adopts is screened in SQL (`iap.adopt`), and what the night hears by the rules of
 /// `Reconciliation`. One list of what Apple may sign says what either makes of each: Tests/SQL/adopted.sql reads it, too.
@@ -92,7 +93,8 @@ import Testing
                     \(Play.bundleID), \(Signed.jws(variant.claims)), 'anna', 'sue', 'sent the invoice') AS outcome
                 """)
             return try rows.first?.decode("outcome", as: String.self)
-        } catch let error as PostgreSQLError where error.sqlState?.rawValue == "22023" {
+        } catch {
+            guard error.sqlState?.rawValue == "22023" else { throw error }
             return nil
         }
     }
