@@ -385,7 +385,8 @@ SELECT test.tried(id, CASE name WHEN 'open' THEN 'watched' ELSE 'settled' END, 1
 SELECT test.admit(transaction, user_id => user_id, receipt_id => id)
 FROM (
     VALUES
-        ('n1', 'nina', 'login'), ('n2', 'nina', 'open'), ('n3', 'nina', 'both'), ('n4', 'otto', 'both')
+        ('n1', 'nina', 'login'), ('n2', 'nina', 'open'), ('n3', 'nina', 'both'), ('n4', 'otto', 'both'),
+        ('n6', 'otto', 'beside')
 ) AS bought (transaction, user_id, name)
 JOIN test.unnamed USING (name);
 SELECT test.run_as(
