@@ -196,8 +196,11 @@ SELECT is_empty('SELECT audit.broken_links()', 'and the chain goes on');
 SET LOCAL TimeZone = 'Asia/Shanghai';
 SET LOCAL DateStyle = 'SQL, DMY';
 SELECT is_empty('SELECT audit.wrong_erasures()', 'in any time zone and style');
+SELECT test.admit('11', user_id => 'fred'), test.claim('11', 'fred');
+SELECT is(iap.erase_user('fred', 'dan') ->> 'outcome', 'erased', 'in which users can be erased');
 SET LOCAL TimeZone = 'UTC';
 SET LOCAL DateStyle = 'ISO, YMD';
+SELECT is_empty('SELECT audit.wrong_erasures()', 'and be looked for in another');
 SELECT is(
     test.after(
         $$UPDATE iap.moves SET to_units = 1 WHERE transaction_id = '1'$$, 'SELECT transaction_id FROM iap.moves

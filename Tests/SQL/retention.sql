@@ -370,6 +370,13 @@ SELECT results_eq(
     $$SELECT user_id FROM iap.black WHERE transaction_id = 'login'$$, 'and the customer''s purchase as a pseudonym''s');
 SELECT is_empty('SELECT audit.wrong_erasures()', 'as the erasure left it');
 
+-- One who wrote at the desk under the name that they bought by, which is no login, is erased there, too.
+SELECT test.admit('u2', user_id => 'ursula'), test.claim('u2', 'ursula'), test.admit('u3');
+SELECT test.run_as('iap_support', $$SELECT iap.note('u3', 'it is mine', 'ursula')$$);
+SELECT is(test.erase('ursula') ->> 'outcome', 'erased', 'a customer who wrote at the desk');
+SELECT is_empty($$SELECT test.naming('ursula')$$, 'is named neither by what they bought nor by what they did');
+SELECT is_empty('SELECT audit.wrong_erasures()', 'as the erasure left it');
+
 -- What nobody uploaded by name is theirs, too, where only their purchases are in it.
 CREATE TABLE test.unnamed AS
 SELECT name, test.submit('unnamed ' || name, NULL, device => '{"model": "iPhone15,3"}') AS id
