@@ -63,7 +63,7 @@ SELECT throws_ok($$SELECT test.admit('400', product_id => E'gems\n')$$, '22023',
 SELECT throws_ok($$SELECT test.admit('400', user_id => repeat('x', 1000000))$$, '22023', NULL, 'an endless user id');
 SELECT test.is_refused('iap_app',
     $$SELECT iap.admit('com.example.a', 'Production', '400', '400', 'gems', 1, 'infinity')$$,
-    '22023', 'purchased_at is missing', 'a purchase at the end of time');
+    '22023', 'purchased_at can''t be infinity', 'a purchase at the end of time');
 SELECT test.is_refused('iap_app',
     $$SELECT iap.admit('com.example.a', 'Production', '400', '400', 'gems', 1, now() + interval '3 days')$$,
     '22023', 'purchased_at can''t be %', 'and one in three days');

@@ -192,6 +192,9 @@ COMMENT ON COLUMN iap.sightings.seal IS 'Of who handed it in, and whether for th
 COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
 COMMENT ON COLUMN iap.claims.seal IS 'Of the whole attempt: see audit.seal.';
 COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
+COMMENT ON COLUMN iap.cases.action IS
+    'What to do about it. Nobody should deliver it by hand while an open row of iap.redeliveries leaves that to the '
+    'app''s server.';
 COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
 COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
 COMMENT ON COLUMN iap.cases.periods IS

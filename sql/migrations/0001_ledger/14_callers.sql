@@ -41,7 +41,7 @@ CREATE FUNCTION iap.require_moment(name text, value timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     -- A subscription is renewed up to a day before the period that is bought begins, and clocks differ.
-    IF value < iap.app_store_opened()
+    IF value < iap.app_store_opened() OR value = 'infinity'
         OR (value > greatest(iap.present(), now()) + interval '2 days' AND NOT EXISTS (SELECT FROM iap.rehearsal))
     THEN
         RAISE EXCEPTION '% can''t be %', name, value USING

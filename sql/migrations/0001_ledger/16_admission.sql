@@ -88,7 +88,7 @@ BEGIN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
     ELSIF coalesce(v.quantity, 0) < 1 THEN
         RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF v.purchased_at IS NULL OR NOT isfinite(v.purchased_at) THEN
+    ELSIF v.purchased_at IS NULL THEN
         RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM iap.require_moment('purchased_at', v.purchased_at);
