@@ -151,7 +151,7 @@ import Testing
             wrong.settings.apps[0].sharedSecret = Secret("00000000000000000000000000000000")
             found = try #require(await atHand(wrong))
             #expect(found.verdict == .wrong && found.text.contains("21004"), "\(found.text)")
-            #expect(found.remedy == "Mend the section [app com.example.game].")
+            #expect(found.remedy == "Mend what this names, in [app com.example.game] or in [apple].")
         }
     }
 

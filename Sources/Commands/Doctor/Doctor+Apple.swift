@@ -27,7 +27,9 @@ extension Doctor {
                 findings.append(
                     Finding(
                         name, .wrong, what,
-                        remedy: "Mend what this names, in [app \(bundleID)] or in [apple]."))
+                        remedy:
+                            "Mend what this names: in [app \(bundleID)] server_api_issuer_id, server_api_key_id and "
+                            + "server_api_key_file, or in [apple] certificate_authorities."))
             case .tryAgain(let why):
                 findings.append(
                     Finding(
