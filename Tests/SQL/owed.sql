@@ -294,6 +294,31 @@ WHERE transaction_id = '170';
 SELECT is(test.status('170'), 'waiting for Apple', 'an upload waits as long as it takes');
 UPDATE iap.receipts SET state = 'watched', verified_at = now() WHERE transaction_id = '170';
 SELECT is(test.status('170'), 'not paid', 'verified, and without it for days, it was not paid');
+SELECT test.submit('a younger receipt', 'ann', '170');
+CREATE FUNCTION test.uploaded(payload text, ago interval) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.uploads SET last_uploaded_at = now() - ago
+    FROM iap.receipts
+    WHERE receipts.receipt_id = uploads.receipt_id AND receipts.payload = $1
+$$;
+SELECT test.uploaded('a younger receipt', '3 days');
+SELECT is(test.status('170'), 'waiting for Apple', 'while any of its uploads waits, it does');
+UPDATE iap.receipts SET state = 'watched', verified_at = now() WHERE transaction_id = '170';
+SELECT test.uploaded('a younger receipt', '47 hours');
+SELECT is(test.status('170'), 'waiting for Apple', 'or for two days after the last one');
+SELECT test.uploaded('a younger receipt', '49 hours');
+SELECT is(test.status('170'), 'not paid', 'and no longer');
+SELECT test.submit('a receipt for an old order', 'ann', NULL, 'order-4');
+UPDATE iap.receipts SET state = 'watched', verified_at = now() WHERE order_id = 'order-4';
+SELECT is(test.status(NULL, 'order-4'), 'waiting for Apple', 'also where its order is older');
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.z', 'order-175', 'ann', 'gems')$$);
+SELECT is(test.status(NULL, 'order-175'), 'unknown', 'another app''s order is none of this one''s');
+-- Who asks for a number means what was paid, and not what a tester had under it.
+SELECT test.hear(test.heard('171', environment => 'Sandbox')),
+    test.hear(test.heard('171', exclusion => 'family_shared'));
+SELECT test.open_case('171', '{ann}');
+UPDATE iap.cases SET environment = 'Sandbox' WHERE transaction_id = '171';
+SELECT is(test.status('171'), 'excluded | not paid', 'a number of both environments');
 SELECT test.is_refused('iap_app', format('SELECT iap.status(%s)', arguments), '22023', '%a transaction or an order%',
     why)
 FROM (

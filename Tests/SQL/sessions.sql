@@ -282,6 +282,26 @@ SELECT is(
     'a receipt in hand is waited for as long as the lock_timeout says');
 SELECT test.says('server', 'COMMIT');
 SELECT test.says('privacy', 'ROLLBACK');
+-- So is who waits for another, and has written something of theirs before.
+SELECT test.says('server', test.admitting('bl1', 'bl1', 'gems', 'zed'));
+SELECT test.says('owner', 'BEGIN'),
+    test.says('owner', $$SELECT place FROM iap.transactions WHERE transaction_id = 'bl1' FOR UPDATE$$);
+SELECT test.says('server', 'BEGIN'),
+    test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'zed', 'a receipt of zed''s')::text$$);
+SELECT ok(test.waits('server', test.claiming('bl1', 'zed')), 'a server waits');
+SELECT ok(
+    test.waits('privacy', $$SELECT iap.erase_user('ann', 'pat', true) ->> 'outcome'$$), 'and is waited for meanwhile');
+SELECT test.says('owner', 'ROLLBACK');
+SELECT is(test.ends('server'), 'delivered', 'until it has what it waited for');
+SELECT test.says('server', 'COMMIT');
+SELECT is(test.ends('privacy'), 'erased', 'and has ended');
+-- Who only reads is not waited for.
+SELECT test.says('owner', 'BEGIN'), test.says('owner', 'SELECT count(*)::text FROM iap.transactions');
+SELECT is(
+    test.waits('privacy', $$SELECT iap.erase_user('zed', 'pat', true) ->> 'outcome'$$), false,
+    'a look at the ledger holds up nobody');
+SELECT is(test.ends('privacy'), 'erased', 'who is erased');
+SELECT test.says('owner', 'ROLLBACK');
 -- So is whoever hangs with a receipt in which was seen what the desk takes back, and which is to be watched again.
 SELECT test.says('server', format(
     'SELECT iap.admit(''com.example.a'', ''Production'', ''w1'', ''w1'', ''gems'', 1, now(), ''wim'', %s)',
