@@ -592,6 +592,11 @@ SELECT test.open_case('q2', '{cleo}');
 UPDATE iap.cases SET environment = 'Sandbox' WHERE transaction_id = 'q2' AND bundle_id = 'com.example.a';
 SELECT is(test.erase('cleo') ->> 'outcome', 'erased', 'who is erased');
 
+-- An upload that is not verified yet is open by itself: what is in it nobody knows.
+SELECT test.submit('not verified yet', 'dora');
+SELECT is(test.erase('dora'), '{"outcome": "open", "open": [], "waiting": 1}', 'who uploaded it is not erased');
+SELECT isnt_empty($$SELECT test.naming('dora')$$, 'as nothing is changed');
+
 -- What was changed by hand beforehand still shows: the erasure gives no row a seal that fits.
 SELECT test.run_as('iap_app', $$
     SELECT iap.register_user('com.example.a', 'hand', 'a3c1d2e4-5b6a-4f7e-8d0a-0c1d2e3f4a99')$$);

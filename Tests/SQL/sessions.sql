@@ -295,6 +295,22 @@ SELECT test.says('owner', 'ROLLBACK');
 SELECT is(test.ends('server'), 'delivered', 'until it has what it waited for');
 SELECT test.says('server', 'COMMIT');
 SELECT is(test.ends('privacy'), 'erased', 'and has ended');
+-- Wherever a user is named.
+SELECT results_eq(
+    format(
+        $$SELECT left(test.says('server', 'BEGIN'), 5), test.says('server', %L) !~ '^[0-9]',
+            test.waits('privacy', 'SELECT iap.erase_user(''ann'', ''pat'', true) ->> ''outcome'''),
+            test.says('server', 'ROLLBACK'), test.ends('privacy')$$, call),
+    $$VALUES ('BEGIN', true, true, 'ROLLBACK', 'unknown')$$, name || ' is waited for')
+FROM (
+    VALUES
+        ('a claim of what nobody knows', test.claiming('bl2', 'zed')),
+        ('an order', $$SELECT iap.register_order('com.example.a', 'order-bl', 'zed', 'gems')::text$$),
+        (
+            'a token',
+            $$SELECT iap.register_user('com.example.a', 'zed', '2d330651-d661-56d9-9949-5889155c61bb')::text$$),
+        ('a grant', $$SELECT iap.entitle('com.example.a', 'bl3', 'zed', 'infinity')$$)
+) AS written (name, call);
 -- Who only reads is not waited for.
 SELECT test.says('owner', 'BEGIN'), test.says('owner', 'SELECT count(*)::text FROM iap.transactions');
 SELECT is(
