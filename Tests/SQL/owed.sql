@@ -313,6 +313,21 @@ UPDATE iap.receipts SET state = 'watched', verified_at = now() WHERE order_id = 
 SELECT is(test.status(NULL, 'order-4'), 'waiting for Apple', 'also where its order is older');
 SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.z', 'order-175', 'ann', 'gems')$$);
 SELECT is(test.status(NULL, 'order-175'), 'unknown', 'another app''s order is none of this one''s');
+-- Of all that was uploaded with an order what was delivered tells most, and least what is excluded.
+SELECT test.ordered('order-176', 'una');
+SELECT test.submit('uploaded with an order', 'una', NULL, 'order-176') AS receipt \gset
+SELECT test.record(
+    ARRAY[
+        test.heard('176', purchased_at => now() - interval '3 hours'),
+        test.heard('177', purchased_at => now() - interval '2 hours'),
+        test.heard('178', purchased_at => now() - interval '1 hour')],
+    ARRAY(SELECT test.seen(:receipt, 'una', 'order-176', number => number) FROM generate_series(1, 3) AS number));
+SELECT test.open_case('176', '{una}'), test.resolve('176', 'dismissed');
+SELECT is(test.status(NULL, 'order-176'), 'white | paid, being delivered', 'what is owed, though one was dismissed');
+SELECT is(test.claim('178', 'una', 'order-176'), 'delivered', 'a later one is delivered');
+SELECT is(test.status(NULL, 'order-176'), 'black | delivered', 'which the order was for');
+SELECT test.exclude('179', 'before_start');
+SELECT is(test.status('179'), 'excluded | unknown', 'of what was before the start nobody can say');
 -- Who asks for a number means what was paid, and not what a tester had under it.
 SELECT test.hear(test.heard('171', environment => 'Sandbox')),
     test.hear(test.heard('171', exclusion => 'family_shared'));

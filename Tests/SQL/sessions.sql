@@ -311,6 +311,26 @@ FROM (
             $$SELECT iap.register_user('com.example.a', 'zed', '2d330651-d661-56d9-9949-5889155c61bb')::text$$),
         ('a grant', $$SELECT iap.entitle('com.example.a', 'bl3', 'zed', 'infinity')$$)
 ) AS written (name, call);
+-- What has come meanwhile, and is open, keeps its user, as if it had been there; what was delivered does not.
+SELECT results_eq(
+    format(
+        $$SELECT test.says('server', %1$L), test.says('server', %2$L), left(test.says('server', 'BEGIN'), 5),
+            test.says('server', %3$L) !~ '^[0-9]{5}$', test.says('server', %4$L),
+            test.waits('privacy', 'SELECT iap.erase_user(''mia-%5$s'', ''pat'') ->> ''outcome'''),
+            test.says('server', 'COMMIT'), test.ends('privacy')$$,
+        test.admitting(id || '-1', id || '-1', 'gems', 'mia-' || id), test.claiming(id || '-1', 'mia-' || id),
+        first, second, id),
+    format($$VALUES ('white', 'delivered', 'BEGIN', true, %L, true, 'COMMIT', %L)$$, answer, erased),
+    came || ' while a person is erased')
+FROM (
+    VALUES
+        ('what is owed to them', 'm1', test.admitting('m1-2', 'm1-2', 'gems', 'mia-m1'),
+            'SELECT 1::text', '1', '40001'),
+        ('what is delivered to them', 'm2', test.admitting('m2-2', 'm2-2', 'gems', 'mia-m2'),
+            test.claiming('m2-2', 'mia-m2'), 'delivered', 'erased'),
+        ('what they uploaded', 'm3', $$SELECT iap.submit_receipt('com.example.a', 'mia-m3', 'of mia')::text$$,
+            'SELECT 1::text', '1', '40001')
+) AS played (came, id, first, second, answer, erased);
 -- Who only reads is not waited for.
 SELECT test.says('owner', 'BEGIN'), test.says('owner', 'SELECT count(*)::text FROM iap.transactions');
 SELECT is(
