@@ -359,6 +359,15 @@ SELECT set_eq(
         ('delivered gems -1 -2 -1.980'), ('excluded gems 0 0 -0.989'), ('owed gold 0 1 0.000')$$,
     'what was changed by hand shows too');
 
+-- And what had neither units nor a price.
+SELECT test.hear(test.heard('zero', product_id => 'plain', quantity => 0, exclusion => 'invalid_quantity'));
+SELECT test.close_books('2027-07-08 02:00+00');
+DELETE FROM iap.transactions WHERE transaction_id = 'zero';
+SELECT set_eq(
+    $$SELECT test.finance('SELECT account || '' '' || product_id || '' '' || transactions || '' '' || units
+    FROM finance.unexplained WHERE product_id = ''plain''')$$,
+    $$VALUES ('excluded plain -1 0')$$, 'what is worth nothing is missed, too');
+
 -- An app's server can't choose its present.
 CREATE ROLE test_app LOGIN IN ROLE iap_app;
 SET LOCAL SESSION AUTHORIZATION test_app;
