@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(70);
+SELECT plan(74);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -259,7 +259,8 @@ FROM (VALUES ('com.example.other', 'Production'), ('com.example.game', 'Sandbox'
 SELECT set_eq(
     $$SELECT customer_id, bundle_id, environment FROM iap.customers
     WHERE bundle_id = 'com.example.other' OR environment = 'Sandbox'$$,
-    $$VALUES ('l1', 'com.example.other', 'Production'), ('l2', 'com.example.game', 'Sandbox')$$, 'who are asked about by what is theirs');
+    $$VALUES ('l1', 'com.example.other', 'Production'), ('l2', 'com.example.game', 'Sandbox')$$,
+    'who are asked about by what is theirs');
 -- What the books had not seen is for the next night.
 SELECT test.bought('m1', at => '2026-03-28Z');
 INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
@@ -394,6 +395,45 @@ SELECT iap.note_checks('com.example.game', 'Production', '{d1}', '{unknown_to_ap
 SELECT is(
     (SELECT times FROM iap.delivery_checks WHERE transaction_id = 'd1'), 1, 'and no answer is none that is counted');
 DELETE FROM iap.delivery_checks WHERE transaction_id = 'd1';
+-- A delivery that has its number in common with another app's, and with a tester's, of whom the same was said before.
+SELECT is(test.delivered('d10'), 'delivered', 'a delivery');
+CREATE TABLE test.twins AS
+SELECT * FROM (VALUES ('com.example.other', 'Production'), ('com.example.game', 'Sandbox')) AS twin (app, kind);
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(
+    t, jsonb_build_object('bundle_id', app, 'environment', kind, 'user_id', 'bert'))).*
+FROM iap.transactions AS t
+CROSS JOIN test.twins
+WHERE t.transaction_id = 'd10';
+INSERT INTO iap.delivery_checks (transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
+SELECT 'd10', app, kind, 'unknown_to_apple', '2026-03-01Z', 1, '2026-03-02Z'
+FROM (TABLE test.twins UNION ALL VALUES ('com.example.game', 'Production')) AS checked;
+INSERT INTO iap.customers (customer_id, bundle_id, environment, transaction_id, last_seen_at, next_at)
+SELECT 'T', app, kind, 'd10', '2026-03-01Z', '2026-03-02Z'
+FROM (TABLE test.twins UNION ALL VALUES ('com.example.game', 'Production')) AS asked;
+SELECT iap.postpone_questions('com.example.game', 'Production', '{T}', '{d10}', '2026-03-07Z');
+SELECT results_eq(
+    $$SELECT bundle_id, environment, known.next_at, checked.next_at
+    FROM iap.customers AS known
+    JOIN iap.delivery_checks AS checked USING (transaction_id, bundle_id, environment)
+    WHERE customer_id = 'T' ORDER BY 1, 2$$,
+    $$VALUES
+        ('com.example.game' COLLATE "C", 'Production', '2026-03-07 20:00Z'::timestamptz,
+            '2026-03-07 20:00Z'::timestamptz),
+        ('com.example.game', 'Sandbox', '2026-03-02Z', '2026-03-02Z'),
+        ('com.example.other', 'Production', '2026-03-02Z', '2026-03-02Z')$$, 'what is put off is put off there alone');
+SELECT set_eq(
+    $$SELECT transaction_id, why, user_id FROM finance.delivered_unproved WHERE transaction_id = 'd10'$$,
+    $$VALUES ('d10', 'unknown_to_apple', 'anna'), ('d10', 'unknown_to_apple', 'bert')$$,
+    'of testers finance is not told');
+SELECT iap.note_checks(
+    'com.example.game', 'Production', '{d10}', '{NULL}', '{00000000-0000-4000-8000-00000000000a}', '2026-03-07Z');
+SELECT results_eq(
+    $$SELECT bundle_id, environment, finding FROM iap.delivery_checks WHERE transaction_id = 'd10' ORDER BY 1, 2$$,
+    $$VALUES
+        ('com.example.game' COLLATE "C", 'Sandbox', 'unknown_to_apple'),
+        ('com.example.other', 'Production', 'unknown_to_apple')$$, 'and what Apple knows it knows there alone');
+DELETE FROM iap.delivery_checks WHERE transaction_id = 'd10';
 UPDATE iap.transactions SET source = 'server_api' WHERE transaction_id = 'd2';
 SELECT is_empty(
     $$SELECT FROM finance.delivered_unproved$$, 'nor is what Apple came to tell of in another way');
