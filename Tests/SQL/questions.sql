@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(74);
+SELECT plan(76);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -411,7 +411,10 @@ FROM (TABLE test.twins UNION ALL VALUES ('com.example.game', 'Production')) AS c
 INSERT INTO iap.customers (customer_id, bundle_id, environment, transaction_id, last_seen_at, next_at)
 SELECT 'T', app, kind, 'd10', '2026-03-01Z', '2026-03-02Z'
 FROM (TABLE test.twins UNION ALL VALUES ('com.example.game', 'Production')) AS asked;
+INSERT INTO iap.customers (customer_id, bundle_id, environment, transaction_id, last_seen_at, next_at)
+VALUES ('TT', 'com.example.game', 'Production', 'd10', '2026-03-01Z', '2026-03-02Z');
 SELECT iap.postpone_questions('com.example.game', 'Production', '{T}', '{d10}', '2026-03-07Z');
+SELECT is((SELECT next_at FROM iap.customers WHERE customer_id = 'TT'), '2026-03-02Z', 'who was answered is due');
 SELECT results_eq(
     $$SELECT bundle_id, environment, known.next_at, checked.next_at
     FROM iap.customers AS known
@@ -433,6 +436,9 @@ SELECT results_eq(
     $$VALUES
         ('com.example.game' COLLATE "C", 'Sandbox', 'unknown_to_apple'),
         ('com.example.other', 'Production', 'unknown_to_apple')$$, 'and what Apple knows it knows there alone');
+SELECT is_empty(
+    $$SELECT FROM finance.delivered_unproved WHERE transaction_id = 'd10' AND user_id = 'anna'$$,
+    'whatever it says of a tester');
 DELETE FROM iap.delivery_checks WHERE transaction_id = 'd10';
 UPDATE iap.transactions SET source = 'server_api' WHERE transaction_id = 'd2';
 SELECT is_empty(
