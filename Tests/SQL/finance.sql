@@ -151,6 +151,24 @@ SELECT test.reopen('19'), test.claim('19');
 SELECT is_empty(
     $$SELECT FROM finance.delivered_unproved WHERE transaction_id = '19'$$, 'taken back, two were delivered');
 
+-- What Apple tells of it since takes nothing back, nor what was delivered under its number elsewhere.
+SELECT test.admit('190'), test.claim('190'), test.hear(test.heard('190', 'server_api', quantity => 2)),
+    test.hear(test.heard(
+        '190', 'server_api', quantity => 2, price_milliunits => 1500, verified_at => now() + interval '1 day'));
+SELECT test.admit('190', bundle_id => 'com.example.b'),
+    test.run_as('iap_app', $$SELECT iap.claim('com.example.b', '190', 'ann')$$);
+SELECT test.hear(test.heard('190', environment => 'Sandbox'));
+INSERT INTO iap.moves
+SELECT (jsonb_populate_record(
+    moves, jsonb_build_object(
+        'bundle_id', 'com.example.a', 'environment', 'Sandbox', 'move_id', nextval('iap.trail')))).*
+FROM iap.moves
+WHERE transaction_id = '190' AND bundle_id = 'com.example.b';
+SELECT results_eq(
+    $$SELECT bundle_id, why, units FROM finance.delivered_unproved WHERE transaction_id = '190'$$,
+    $$VALUES ('com.example.a' COLLATE "C", 'other_quantity', 2)$$, 'one was delivered still');
+DELETE FROM iap.moves WHERE environment = 'Sandbox';
+
 -- Misdeliveries, by the evidence that weighs most.
 INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, app_account_token, created_at)
 VALUES

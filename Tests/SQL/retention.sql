@@ -451,6 +451,10 @@ SELECT is(iap.without_user('用户anna说，不是anna-2、annaé或李娜', 'an
 SET LOCAL standard_conforming_strings = on;
 SELECT is(iap.without_user('李娜，娜', '娜', 'X'), '李娜，X', 'but part of another name is no name of its own');
 
+SELECT is(
+    iap.without_user('{"order_id": "anna", "note": "for anna", "user_id": "anna", "times": 5}'::jsonb, 'anna', 'X'),
+    '{"order_id": "anna", "note": "for X", "user_id": "X", "times": 5}', 'and what else is called so keeps its name');
+
 -- A support desk that writes Chinese.
 SELECT test.admit('cn', user_id => 'wang'), test.claim('cn', 'wang');
 SELECT test.run_as('iap_support', $$SELECT iap.note('cn', '用户wang说没收到', 'sue')$$);
