@@ -527,19 +527,24 @@ SELECT is_empty($$SELECT FROM finance.misdeliveries WHERE transaction_id = 's1'$
 CREATE FUNCTION test.token(number integer) RETURNS text
 LANGUAGE sql AS $$ SELECT '0c5b1f0e-6a53-4f4e-9d0c-' || to_char(number, 'FM000000000000') $$;
 SELECT test.run_as('iap_app', format(
-    'SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)', app, 'order-' || whose, whose, 'gems',
-    test.token(token)))
-FROM (VALUES ('com.example.z', 'pat', 8), ('com.example.a', 'gil', 20)) AS told (app, whose, token);
+    'SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)', app, 'order-' || whose || token, whose,
+    'gems', test.token(token)))
+FROM (
+    VALUES ('com.example.z', 'pat', 8), ('com.example.a', 'gil', 22), ('com.example.z', 'pat', 22)
+) AS told (app, whose, token);
 SELECT test.run_as('iap_app', format('SELECT iap.register_user(%L, %L, %L)', app, whose, test.token(token)))
-FROM (VALUES ('com.example.z', 'pat', 9), ('com.example.a', 'gil', 21)) AS told (app, whose, token);
+FROM (
+    VALUES ('com.example.z', 'pat', 9), ('com.example.a', 'gil', 21), ('com.example.z', 'pat', 21)
+) AS told (app, whose, token);
 SELECT test.admit('e' || number, user_id => CASE WHEN number IN (2, 3) THEN 'gil' WHEN number IN (4, 10) THEN 'hal' END)
 FROM unnest(ARRAY[1, 2, 3, 4, 10, 11]) AS number;
 SELECT test.record(
     ARRAY(
         SELECT test.heard(
-            'e' || number, app_account_token => test.token(CASE number WHEN 12 THEN 8 WHEN 13 THEN 9 ELSE number END),
+            'e' || number, app_account_token => test.token(
+                CASE number WHEN 12 THEN 8 WHEN 13 THEN 9 WHEN 15 THEN 21 WHEN 16 THEN 22 ELSE number END),
             exclusion => CASE number WHEN 5 THEN 'refunded' END, refunded_at => CASE number WHEN 5 THEN now() END)
-        FROM generate_series(4, 14) AS number
+        FROM generate_series(4, 16) AS number
         ORDER BY number),
     ARRAY[
         test.seen(1024, 'gil', number => 2), test.seen(1088, NULL, number => 4), test.seen(1024, 'gil', number => 7),
@@ -566,8 +571,8 @@ SELECT results_eq(
     $$VALUES ('e1' COLLATE "C", 'X', NULL), ('e2', NULL, 'X'), ('e3', 'hal', 'X'), ('e4', 'X', 'hal')$$,
     'to whom it went, and for whom it was admitted, each by itself');
 SELECT results_eq(
-    $$SELECT number, app_account_token IN (SELECT test.token(n) FROM generate_series(1, 20) AS n) FROM iap.transactions
-    JOIN generate_series(4, 14) AS number ON transaction_id = 'e' || number ORDER BY 1$$,
+    $$SELECT number, app_account_token IN (SELECT test.token(n) FROM generate_series(1, 22) AS n) FROM iap.transactions
+    JOIN generate_series(4, 16) AS number ON transaction_id = 'e' || number ORDER BY 1$$,
     $$VALUES
         -- What was delivered to them; and what they alone handed in, wherever it is by now.
         (4, false), (5, false),
@@ -575,8 +580,8 @@ SELECT results_eq(
         (6, true), (7, true), (8, true), (9, true),
         -- What was admitted for, or delivered to another; what another handed in, too.
         (10, true), (11, true), (12, true), (13, true),
-        -- Not what has its number alone in common with that.
-        (14, false)$$, 'their tokens go, and another''s stay');
+        -- Not what has its number alone in common with that; nor what another has a token for in another app alone.
+        (14, false), (15, false), (16, false)$$, 'their tokens go, and another''s stay');
 
 -- What a server admitted for them with an upload that bears no user is open, too, whoever had it admitted before.
 SELECT test.admit('q1', user_id => 'ben'),
