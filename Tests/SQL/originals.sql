@@ -240,6 +240,20 @@ SELECT results_eq(
     $$SELECT transaction_id FROM iap.white WHERE transaction_id ~ '^3[12]' ORDER BY 1$$,
     $$VALUES ('31B' COLLATE "C"), ('32A')$$, 'and the night owes the same');
 
+-- Apple tells that it is bought once, and the list that it is consumed, so that a server may admit it under a third id:
+-- that is claimed by none of those of which Apple told that they were delivered.
+INSERT INTO iap.products (bundle_id, product_id, type, name)
+VALUES ('com.example.a', 'misled', 'consumable', 'Listed as what it is not');
+SELECT test.hear(test.heard('33A', 'server_api', 'misled', product_type => 'non_consumable')), test.claim('33A');
+SELECT test.hear(
+    test.heard(
+        '33B', 'server_api', 'misled', product_type => 'non_consumable', original_transaction_id => '33A',
+        exclusion => 'restored')),
+    test.admit('33C', '33A', 'misled');
+SELECT is(test.claim('33B'), 'already_delivered', 'what is restored was delivered, whatever else is owed');
+SELECT results_eq(
+    $$SELECT test.places('33A')$$, $$VALUES ('33A black'), ('33B restored'), ('33C white')$$, 'and stays as it is');
+
 -- The night after the refund takes the other id for restored, before the refund is taken back; or nobody but the screen
 -- knew of it.
 SELECT is(test.hear_again('20A', '20A', 1), 'white', 'an original that is owed');

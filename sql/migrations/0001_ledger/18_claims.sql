@@ -168,7 +168,7 @@ BEGIN
         END IF;
     END LOOP;
     -- Who restores a purchase may hold no other id of it than the one that it was restored under.
-    IF t.reason = 'restored' AND NOT iap.is_elsewhere(t) THEN
+    IF t.reason = 'restored' AND iap.standing(t) <> 'already_delivered' AND NOT iap.is_elsewhere(t) THEN
         owed_as := iap.owed_as(t);
         -- A tester's may be owed under an id that is another purchase's in production.
         IF owed_as IS NOT NULL AND t.environment = 'Sandbox' AND EXISTS (
