@@ -233,6 +233,12 @@ SELECT test.exclude('150', 'refunded'), test.resolve('151', 'dismissed');
 SELECT is_empty($$SELECT test.owed('hank')$$, 'neither a refund nor what the desk dismissed');
 SELECT is(test.status('150'), 'excluded | not paid', 'the money went back');
 SELECT is(test.status('151'), 'excluded | unknown', 'what the desk dismissed only the desk can tell of');
+SELECT test.hear(test.heard('d-1', product_id => 'full')), test.hear(test.heard(
+    'd-2', product_id => 'full', original_transaction_id => 'd-1', exclusion => 'restored'));
+SELECT test.resolve('d-1', 'dismissed');
+SELECT is(test.status('d-2'), 'excluded | unknown', 'so also by an id under which it was restored');
+SELECT test.reopen('d-1'), test.resolve('d-1', 'refunded');
+SELECT is(test.status('d-2'), 'excluded | not paid', 'but of what was refunded');
 SELECT test.admit('160', product_id => 'full', user_id => 'ida');
 SELECT is(test.claim('160', 'ida'), 'delivered', 'a non-consumable');
 SELECT test.hear(test.heard('161', product_id => 'full', original_transaction_id => '160'));
