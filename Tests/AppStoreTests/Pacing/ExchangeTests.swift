@@ -39,6 +39,40 @@ import Testing
         }
     }
 
+    /// These two ask for the same request again; what else is refused is refused again, and need not be asked tonight.
+    @Test(arguments: [(408, true), (425, true), (301, false), (400, false), (404, false), (413, false), (500, true)])
+    func asksAgainTonightWhereThatMayHelp(status: Int, isWorthIt: Bool) throws {
+        let exchange = Exchange<VerifyReceiptVerdict>(
+            HTTPResponse(status: status, body: Data()), from: .production, hasSecret: true, now: Date())
+        let failure = try #require(exchange.verdict.failure)
+        #expect(failure.why == .http(status) && failure.worthRetrying == isWorthIt)
+    }
+
+    /// An answer that is too large is one receipt's, and a setting that is wrong is no trouble of Apple's that passes.
+    @Test(
+        arguments: [
+            (.timedOut(host: "h", afterSeconds: 30), .failed, .down, true),
+            (.couldNotConnect(host: "h", reason: "refused"), .other, .down, true),
+            (.couldNotResolve(host: "h"), .other, .down, true), (.connectionLost("h"), .other, .down, true),
+            (.responseTooLarge(limit: 1), .other, .busy, false), (.tls("expired"), .other, .down, nil),
+            (.invalidURL("h"), .other, .down, nil), (.invalidRequest("header"), .other, .down, nil),
+        ] as [(HTTPError, AdaptiveLimit.Sign, CircuitBreaker.Sign, Bool?)])
+    func aRequestWithoutAResponseTells(
+        error: HTTPError, load: AdaptiveLimit.Sign, health: CircuitBreaker.Sign, isWorthRetrying: Bool?
+    ) throws {
+        let exchange = try Exchange<VerifyReceiptVerdict>(error)
+        #expect(exchange.load == load && exchange.health == health)
+        #expect(exchange.verdict.failure?.worthRetrying == isWorthRetrying)
+        if isWorthRetrying == nil {
+            guard case .settled(.needsConfiguration(let text)) = exchange.verdict else {
+                Issue.record("\(exchange.verdict)")
+                return
+            }
+            #expect(text.hasPrefix("\(error)"))
+        }
+        #expect(throws: CancellationError.self) { try Exchange<VerifyReceiptVerdict>(.cancelled) }
+    }
+
     @Test func whoAnswersWithAStatusIsUp() {
         #expect(health(200, #"{"status":0}"#) == .up)
         #expect(health(200, #"{"status":21006}"#) == .up)

@@ -42,8 +42,10 @@ import Testing
     @Test func followsTheReceiptToTheOtherEnvironment() {
         #expect(verdict(on: #"{"status":21007}"#, from: .production) == .otherEnvironment)
         #expect(verdict(on: #"{"status":21008}"#, from: .sandbox) == .otherEnvironment)
-        let nonsense = VerifyReceiptVerdict.failed(.unknownStatus(21008, exception: nil), worthRetrying: false)
-        #expect(verdict(on: #"{"status":21008}"#, from: .production) == nonsense)
+        for (status, endpoint) in [(21008, ServerEnvironment.production), (21007, .sandbox)] {
+            let nonsense = VerifyReceiptVerdict.failed(.unknownStatus(status, exception: nil), worthRetrying: false)
+            #expect(verdict(on: #"{"status":\#(status)}"#, from: endpoint) == nonsense)
+        }
     }
 
     /// Nobody paid for what production says is sandbox's.
