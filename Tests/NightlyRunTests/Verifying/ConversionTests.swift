@@ -56,6 +56,34 @@ import Testing
         #expect(price?.milliunits == (isTaken ? milliunits : nil))
     }
 
+    /// What no currency says is no amount.
+    @Test(arguments: ["usd", "US", nil] as [String?])
+    func takesNoPriceWithoutACurrency(currency: String?) throws {
+        let price = try transaction {
+            $0.priceMilliunits = 990
+            $0.currency = currency
+        }.price
+        #expect(price == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("Consumable", .consumable), ("Non-Consumable", .nonConsumable),
+            ("Auto-Renewable Subscription", .autoRenewable), ("Non-Renewing Subscription", .nonRenewing),
+            ("consumable", nil), ("A New Type", nil), (nil, nil),
+        ] as [(String?, ProductType?)])
+    func knowsApplesWordsForAType(word: String?, type: ProductType?) throws {
+        #expect(try transaction { $0.productType = word }.productType == type)
+    }
+
+    /// Else all that Xcode sold would be one period, restored.
+    @Test(
+        arguments: [("", nil), ("0", nil), (nil, nil), ("00", "00"), ("2000000098765432", "2000000098765432")]
+            as [(String?, String?)])
+    func takesNoZeroForAPeriod(sent: String?, period: String?) throws {
+        #expect(try transaction { $0.webOrderLineItemID = sent }.webOrderLineItemID == period)
+    }
+
     @Test func refusesAQuantityThatTheLedgerCanNotCount() throws {
         let receipt = try reading { $0.quantity = 2_147_483_648 }
         #expect(receipt.transactions.isEmpty)
@@ -106,6 +134,44 @@ import Testing
         answer.receiptCreationDate = madeAt
         let receipt = try VerifiedReceipt(answer, source: .verifyReceipt, now: madeAt + 86_400)
         #expect(receipt.transactions.map(\.madeAt) == [isSoNow ? nil : madeAt])
+    }
+
+    /// It holds no more than its one purchase: neither when it was made, nor what became of that since.
+    @Test(arguments: [true, false])
+    func aReceiptOfOneTransactionIsAsOldAsThat(expires: Bool) throws {
+        let boughtAt = Date(timeIntervalSince1970: 1_700_000_000)
+        var row = AppStoreTransaction(
+            transactionID: "1000000000000001", productID: "pass", purchaseDate: boughtAt)
+        row.expiresDate = expires ? boughtAt + 2_592_000 : nil
+        var answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
+        answer.isFlat = true
+        answer.receiptCreationDate = boughtAt + 50_000
+        let receipt = try VerifiedReceipt(answer, source: .verifyReceipt, now: boughtAt + 86_400)
+        #expect(receipt.madeAt == nil)
+        // Of a subscription Apple tells how it stands now.
+        #expect(receipt.transactions.map(\.madeAt) == [expires ? nil : boughtAt])
+        #expect(receipt.transactions.map(\.isOwnProof) == [true])
+        answer.isFlat = false
+        let whole = try VerifiedReceipt(answer, source: .verifyReceipt, now: boughtAt + 86_400)
+        #expect(whole.madeAt == boughtAt + 50_000 && whole.transactions.map(\.isOwnProof) == [false])
+    }
+
+    /// A receipt that holds no refund says nothing of one since the purchase, and takes none back. No signature is of a
+    /// time to come.
+    @Test func saysHowOldAWordOfApplesIs() throws {
+        let boughtAt = Date(timeIntervalSince1970: 1_700_000_000)
+        func signedAt(refunded: Bool, madeAfter seconds: TimeInterval, _ source: Source) throws -> [Date?] {
+            var row = AppStoreTransaction(
+                transactionID: "1000000000000001", productID: "gems.60", purchaseDate: boughtAt)
+            row.cancellationDate = refunded ? boughtAt + 60 : nil
+            var answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
+            answer.receiptCreationDate = boughtAt + seconds
+            return try VerifiedReceipt(answer, source: source, now: boughtAt + 86_400).transactions.map(\.signedAt)
+        }
+        #expect(try signedAt(refunded: false, madeAfter: 50_000, .local) == [boughtAt])
+        #expect(try signedAt(refunded: true, madeAfter: 50_000, .local) == [boughtAt + 50_000])
+        #expect(try signedAt(refunded: true, madeAfter: 90_000, .local) == [boughtAt + 86_400])
+        #expect(try signedAt(refunded: true, madeAfter: 50_000, .verifyReceipt) == [nil])
     }
 
     /// The history of the customer has been seen to know a refund minutes late.
