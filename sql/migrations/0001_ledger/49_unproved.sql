@@ -160,7 +160,8 @@ COMMENT ON VIEW finance.delivered_unproved IS
 COMMENT ON COLUMN finance.delivered_unproved.why IS
     'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; '
     'other_product, other_quantity: Apple sold another product, or more or fewer of it; foreign_bundle: the receipt is '
-    'of another app; refunded_before: the money had gone back when it was delivered.';
+    'of another app; refunded_before: the money had gone back when it was delivered. Where several are true, all of '
+    'them, with commas between.';
 COMMENT ON COLUMN finance.delivered_unproved.amount IS 'What was delivered is worth, as the books have it.';
 COMMENT ON COLUMN finance.delivered_unproved.found_at IS 'When that was found first.';
 COMMENT ON COLUMN finance.delivered_unproved.transaction_id IS 'Apple''s id of the purchase.';
