@@ -1580,7 +1580,7 @@ BEGIN
         END IF;
     END LOOP;
     -- Who restores a purchase may hold no other id of it than the one that it was restored under.
-    IF t.reason = 'restored' AND NOT iap.is_elsewhere(t) THEN
+    IF t.reason = 'restored' AND iap.standing(t) <> 'already_delivered' AND NOT iap.is_elsewhere(t) THEN
         owed_as := iap.owed_as(t);
         -- A tester's may be owed under an id that is another purchase's in production.
         IF owed_as IS NOT NULL AND t.environment = 'Sandbox' AND EXISTS (
@@ -6363,7 +6363,7 @@ CREATE FUNCTION iap.require_moment(name text, value timestamp with time zone) RE
     AS $$
 BEGIN
     -- A subscription is renewed up to a day before the period that is bought begins, and clocks differ.
-    IF value < iap.app_store_opened()
+    IF value < iap.app_store_opened() OR value = 'infinity'
         OR (value > greatest(iap.present(), now()) + interval '2 days' AND NOT EXISTS (SELECT FROM iap.rehearsal))
     THEN
         RAISE EXCEPTION '% can''t be %', name, value USING
@@ -6399,7 +6399,7 @@ BEGIN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
     ELSIF coalesce(v.quantity, 0) < 1 THEN
         RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF v.purchased_at IS NULL OR NOT isfinite(v.purchased_at) THEN
+    ELSIF v.purchased_at IS NULL THEN
         RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM iap.require_moment('purchased_at', v.purchased_at);
@@ -8260,7 +8260,17 @@ BEGIN
         WHEN 'already_delivered' THEN 'delivered'
         WHEN 'excluded' THEN CASE
             WHEN iap.owed_as(t) IS NOT NULL THEN 'paid, being delivered'
-            WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown' ELSE 'not paid'
+            WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown'
+            -- Paid, as the id is that it restores.
+            WHEN t.reason = 'restored' AND EXISTS (
+                SELECT FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                    AND same.transaction_id <> t.transaction_id AND same.reason = 'dismissed'
+                    AND same.refunded_at IS NULL AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
+            THEN 'unknown'
+            ELSE 'not paid'
         END
         ELSE 'unknown'
     END;
@@ -8922,7 +8932,7 @@ CREATE VIEW finance.delivered_unproved AS
 
 COMMENT ON VIEW finance.delivered_unproved IS 'Delivered, and never paid as delivered, as far as Apple says: one row a purchase.';
 
-COMMENT ON COLUMN finance.delivered_unproved.why IS 'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; other_product, other_quantity: Apple sold another product, or more or fewer of it; foreign_bundle: the receipt is of another app; refunded_before: the money had gone back when it was delivered.';
+COMMENT ON COLUMN finance.delivered_unproved.why IS 'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; other_product, other_quantity: Apple sold another product, or more or fewer of it; foreign_bundle: the receipt is of another app; refunded_before: the money had gone back when it was delivered. Where several are true, all of them, with commas between.';
 
 COMMENT ON COLUMN finance.delivered_unproved.found_at IS 'When that was found first.';
 
@@ -10090,6 +10100,8 @@ CREATE TABLE iap.cases (
 );
 
 COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
+
+COMMENT ON COLUMN iap.cases.action IS 'What to do about it. Nobody should deliver it by hand while an open row of iap.redeliveries leaves that to the app''s server.';
 
 COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
 
