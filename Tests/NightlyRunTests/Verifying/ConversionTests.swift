@@ -31,6 +31,14 @@ import Testing
         #expect(refunded.refundReason == "0")
     }
 
+    /// Else an order of the same token, in small letters, would not be found by it.
+    @Test(arguments: [
+        ("7E3FB204-2EF0-4F5C-A3E4-2F1F0A2E8D11", "7e3fb204-2ef0-4f5c-a3e4-2f1f0a2e8d11"), ("User 42", "User 42"),
+    ])
+    func takesATokenInTheFormThatOrdersHave(sent: String, token: String) throws {
+        #expect(try transaction { $0.appAccountToken = sent }.appAccountToken == token)
+    }
+
     @Test func leavesOutWhatIsTooLongToBeLookedUp() throws {
         let long = try transaction {
             $0.appAccountToken = String(repeating: "t", count: 256)
@@ -160,18 +168,20 @@ import Testing
     /// time to come.
     @Test func saysHowOldAWordOfApplesIs() throws {
         let boughtAt = Date(timeIntervalSince1970: 1_700_000_000)
-        func signedAt(refunded: Bool, madeAfter seconds: TimeInterval, _ source: Source) throws -> [Date?] {
+        func told(refunded: Bool, madeAfter seconds: TimeInterval, _ source: Source) throws -> VerifiedTransaction? {
             var row = AppStoreTransaction(
                 transactionID: "1000000000000001", productID: "gems.60", purchaseDate: boughtAt)
             row.cancellationDate = refunded ? boughtAt + 60 : nil
             var answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
             answer.receiptCreationDate = boughtAt + seconds
-            return try VerifiedReceipt(answer, source: source, now: boughtAt + 86_400).transactions.map(\.signedAt)
+            return try VerifiedReceipt(answer, source: source, now: boughtAt + 86_400).transactions.first
         }
-        #expect(try signedAt(refunded: false, madeAfter: 50_000, .local) == [boughtAt])
-        #expect(try signedAt(refunded: true, madeAfter: 50_000, .local) == [boughtAt + 50_000])
-        #expect(try signedAt(refunded: true, madeAfter: 90_000, .local) == [boughtAt + 86_400])
-        #expect(try signedAt(refunded: true, madeAfter: 50_000, .verifyReceipt) == [nil])
+        #expect(try told(refunded: false, madeAfter: 50_000, .local)?.signedAt == boughtAt)
+        #expect(try told(refunded: true, madeAfter: 50_000, .local)?.signedAt == boughtAt + 50_000)
+        #expect(try told(refunded: true, madeAfter: 90_000, .local)?.signedAt == boughtAt + 86_400)
+        #expect(try told(refunded: true, madeAfter: 50_000, .local)?.madeAt == nil)
+        let answered = try #require(try told(refunded: true, madeAfter: 50_000, .verifyReceipt))
+        #expect(answered.signedAt == nil && answered.madeAt == boughtAt + 50_000)
     }
 
     /// The history of the customer has been seen to know a refund minutes late.
