@@ -98,18 +98,66 @@ import Testing
         #expect(checked.receipt.answer.transactions.count == 1)
     }
 
+    /// What an unsigned receipt with these fields holds.
+    private func answer(_ fields: String) throws -> VerifiedReceiptAnswer {
+        let text = "{\"purchase-info\" = \"\(Data(fields.utf8).base64EncodedString())\";}"
+        return try TransactionReceiptVerifier().check(Array(text.utf8)).receipt.answer
+    }
+
+    @Test func readsEveryField() throws {
+        let answer = try answer(
+            Self.fields(
+                """
+                "original-purchase-date-ms" = "1700000001000"; "expires-date" = "1702592000000";
+                "cancellation-date-ms" = "1700100000000"; "is-trial-period" = "true";
+                "is-in-intro-offer-period" = "true"; "web-order-line-item-id" = "4711";
+                """))
+        var expected = AppStoreTransaction(
+            transactionID: "1000000000000001", originalTransactionID: "1000000000000000", productID: "coins100",
+            quantity: 2,
+            purchaseDate: Date(timeIntervalSince1970: SharedAuthority.moment.timeIntervalSince1970.rounded(.down)))
+        expected.originalPurchaseDate = Date(timeIntervalSince1970: 1_700_000_001)
+        expected.expiresDate = Date(timeIntervalSince1970: 1_702_592_000)
+        expected.cancellationDate = Date(timeIntervalSince1970: 1_700_100_000)
+        (expected.isTrialPeriod, expected.isInIntroOfferPeriod) = (true, true)
+        expected.webOrderLineItemID = "4711"
+        #expect(answer.transactions == [expected] && answer.unusableRows == [])
+        #expect(answer.applicationVersion == "7")
+    }
+
+    @Test func fallsBackToTheDateInWords() throws {
+        let fields = Self.fields("\"purchase-date\" = \"2012-04-30 15:05:55 Etc/GMT\";\n")
+        let answer = try answer(fields.replacing("purchase-date-ms", with: "other"))
+        #expect(answer.transactions.map(\.purchaseDate) == [Date(timeIntervalSince1970: 1_335_798_355)])
+    }
+
     /// It must not pass for no expiry, or no refund.
-    @Test(arguments: ["expires-date", "cancellation-date"])
-    func takesNoDateForAbsentThatCannotBeRead(field: String) throws {
-        func answer(_ date: String) throws -> VerifiedReceiptAnswer {
-            let info = Data(Self.fields("\"\(field)\" = \"\(date)\";\n").utf8).base64EncodedString()
-            let text = "{\"purchase-info\" = \"\(info)\";}"
-            return try TransactionReceiptVerifier().check(Array(text.utf8)).receipt.answer
+    @Test(arguments: [
+        ("expires-date", "expires-date"), ("expires-date-formatted", "expires-date"),
+        ("cancellation-date", "cancellation-date"), ("cancellation-date-ms", "cancellation-date"),
+    ])
+    func takesNoDateForAbsentThatCannotBeRead(field: String, name: String) throws {
+        for date in ["soon", "0"] {
+            let unreadable = try answer(Self.fields("\"\(field)\" = \"\(date)\";\n"))
+            #expect(unreadable.transactions.isEmpty && unreadable.unusableRows == ["receipt: \(name) can't be read"])
         }
-        let unreadable = try answer("soon")
-        #expect(unreadable.transactions.isEmpty && unreadable.unusableRows == ["receipt: \(field) can't be read"])
-        #expect(try answer("").transactions.count == 1)
-        #expect(try answer("2012-04-30 15:05:55 Etc/GMT").transactions.count == 1)
+        for date in ["", "2012-04-30 15:05:55 Etc/GMT"] {
+            #expect(try answer(Self.fields("\"\(field)\" = \"\(date)\";\n")).transactions.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("transaction-id", "", "transaction-id is missing"), ("product-id", "", "product-id is missing"),
+        ("purchase-date-ms", "0", "purchase-date is missing or can't be read"),
+        ("quantity", "two", "quantity can't be read"), ("quantity", "", nil),
+    ])
+    func namesTheFieldThatItCannotUse(field: String, value: String, flaw: String?) throws {
+        let lines = Self.fields().split(separator: "\n").map { line in
+            line.hasPrefix("\t\"\(field)\"") ? "\"\(field)\" = \"\(value)\";" : String(line)
+        }
+        let answer = try answer(lines.joined(separator: "\n"))
+        #expect(answer.unusableRows == (flaw.map { ["receipt: \($0)"] } ?? []))
+        #expect(answer.transactions.map(\.quantity) == (flaw == nil ? [1] : []))
     }
 
     @Test(arguments: [
