@@ -72,6 +72,12 @@ import Testing
         }
     }
 
+    /// Else a tester's receipt, its claim left out, would be one that somebody paid for.
+    @Test(arguments: [("", ""), ("0", ""), ("521129812", "Production")])
+    func takesNoZeroForAnAppsID(id: String, environment: String) throws {
+        #expect(try answer(Self.fields("\"app-item-id\" = \"\(id)\";\n")).environment == environment)
+    }
+
     @Test(arguments: ["\"environmenu\" = \"Sandbox\";", "\"environment\" = \"Sandbux\";", "\"a\" = \"b\";"])
     func refusesWrappersThatNoReceiptHas(wrapper: String) async throws {
         let (bytes, roots) = try await receipt(wrapper: wrapper)
