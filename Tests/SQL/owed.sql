@@ -75,6 +75,18 @@ SELECT results_eq($$SELECT test.owed('carol')$$, $$VALUES ('120 {} t')$$, 'by wh
 SELECT test.submit('a shared receipt', 'dave', '121') AS receipt \gset
 SELECT test.record(ARRAY[test.heard('122')], ARRAY[test.seen(:receipt, 'dave', is_named => false)]);
 SELECT results_eq($$SELECT test.owed('dave')$$, $$VALUES ('122 {} f')$$, 'what only rode along is not certain');
+-- Nor by a token that an account of another app has.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.z', 'dave', '62496054-a220-5c31-b232-92450941ab01')$$);
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_order('com.example.z', 'order-z', 'dave', 'gems', 1, '62496054-a220-5c31-b232-92450941ab02')$$);
+SELECT test.record(
+    ARRAY[
+        test.heard('123', app_account_token => '62496054-a220-5c31-b232-92450941ab01'),
+        test.heard('124', app_account_token => '62496054-a220-5c31-b232-92450941ab02')],
+    ARRAY(SELECT test.seen(:receipt, 'dave', is_named => false, number => n) FROM generate_series(1, 2) AS n));
+SELECT results_eq(
+    $$SELECT test.owed('dave')$$, $$VALUES ('122 {} f'), ('123 {} f'), ('124 {} f')$$, 'whatever token it bears there');
 SELECT test.ordered('order-2', 'erin');
 SELECT test.submit('another receipt', NULL, '130', 'order-2') AS receipt \gset
 SELECT is(test.status(NULL, 'order-2'), 'waiting for Apple', 'an order waits with the upload that names it');
