@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(76);
+SELECT plan(79);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -62,8 +62,12 @@ FROM (
             encode(convert_to(repeat('[', 60000) || repeat(']', 60000), 'UTF8'), 'base64'), E'+/\n', '-_'),
             '=') || '.x'),
         (test.bought('a6', '{"transactionId": null}')), (test.bought('a6', '{"bundleId": null}')),
-        (test.bought('a6', '{"productId": null}')), (test.bought('a6', '{"purchaseDate": 1e300}')), (test.bought('a6', '{"purchaseDate": -1}')),
-        (test.bought('a6', '{"quantity": 1.5}')), (test.bought('a6', '{"quantity": 3000000000}'))) AS garbage (text);
+        (test.bought('a6', '{"productId": null}')), (test.bought('a6', '{"purchaseDate": 1e300}')),
+        (test.bought('a6', '{"purchaseDate": -1}')),
+        (test.bought('a6', '{"quantity": 1.5}')), (test.bought('a6', '{"quantity": 3000000000}')),
+        -- Cut short, or with more than belongs to it.
+        (regexp_replace(test.bought('a6'), '\.[^.]*$', '')), (test.bought('a6') || '.c2ln'),
+        (regexp_replace(test.bought('a6'), '[^.]*$', ''))) AS garbage (text);
 SELECT is(
     iap.adopt('com.example.game', test.bought('a7', '{"revocationDate": null, "quantity": null}'), 'anna', 'desk', 'x'),
     'white', 'a null says nothing');
