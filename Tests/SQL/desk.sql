@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(79);
+SELECT plan(81);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -34,6 +34,10 @@ SELECT is(iap.resolve('a1', 'delivered', 'desk', 'by hand'), 'delivered', 'it ca
 SELECT is(iap.claim('com.example.game', 'a1', 'anna', NULL), 'already_delivered', 'and is never claimed again');
 SELECT is(
     iap.adopt('com.example.game', test.bought('a1'), 'anna', 'desk', 'again'), 'already_delivered', 'nor adopted');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a1'), 'ben', 'desk', 'again'), 'already_delivered', 'by nobody else');
+SELECT is_empty(
+    $$SELECT FROM iap.events WHERE kind = 'adopted' AND details ->> 'user_id' = 'ben'$$, 'of whom nothing is kept');
 SELECT is(
     iap.adopt('com.example.game', test.bought('a2', '{"revocationDate": 1772323300000}'), 'anna', 'desk', 'x'),
     'refunded', 'what Apple refunded is not owed');

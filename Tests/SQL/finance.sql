@@ -151,12 +151,13 @@ SELECT test.reopen('19'), test.claim('19');
 SELECT is_empty(
     $$SELECT FROM finance.delivered_unproved WHERE transaction_id = '19'$$, 'taken back, two were delivered');
 
--- What Apple tells of it since takes nothing back, nor what was delivered under its number elsewhere.
+-- What Apple tells of it since takes nothing back, nor what else was delivered, or under its number elsewhere.
 SELECT test.admit('190'), test.claim('190'), test.hear(test.heard('190', 'server_api', quantity => 2)),
     test.hear(test.heard(
         '190', 'server_api', quantity => 2, price_milliunits => 1500, verified_at => now() + interval '1 day'));
 SELECT test.admit('190', bundle_id => 'com.example.b'),
     test.run_as('iap_app', $$SELECT iap.claim('com.example.b', '190', 'ann')$$);
+SELECT test.admit('191'), test.claim('191');
 SELECT test.hear(test.heard('190', environment => 'Sandbox'));
 INSERT INTO iap.moves
 SELECT (jsonb_populate_record(

@@ -440,7 +440,10 @@ SELECT is_empty(
     $$SELECT FROM finance.delivered_unproved WHERE transaction_id = 'd10' AND user_id = 'anna'$$,
     'whatever it says of a tester');
 DELETE FROM iap.delivery_checks WHERE transaction_id = 'd10';
-UPDATE iap.transactions SET source = 'server_api' WHERE transaction_id = 'd2';
+INSERT INTO iap.delivery_checks (transaction_id, bundle_id, environment, finding, checked_at, times)
+VALUES ('d10', 'com.example.game', 'Production', 'unknown_to_apple', '2026-03-08Z', 1);
+UPDATE iap.transactions SET source = 'server_api'
+WHERE transaction_id IN ('d2', 'd10') AND bundle_id = 'com.example.game' AND environment = 'Production';
 SELECT is_empty(
     $$SELECT FROM finance.delivered_unproved$$, 'nor is what Apple came to tell of in another way');
 SELECT is(test.delivered('d4'), 'delivered', 'a delivery');
