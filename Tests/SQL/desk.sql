@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(81);
+SELECT plan(85);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -109,6 +109,23 @@ SELECT is(
         'ann', 'desk', 'she sent another invoice'),
     'already_delivered', 'what was restored under another id is not owed again either');
 SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'u2'$$, 'and not taken');
+-- What is bought once was refunded under another id, whatever the list of products knows of it.
+SELECT test.hear(test.heard(
+    'n1', 'server_api', 'lifetime', product_type => 'non_consumable', exclusion => 'refunded', refunded_at => now(),
+    bundle_id => 'com.example.game'));
+SELECT is(
+    iap.adopt(
+        'com.example.game',
+        test.bought(
+            'n2', '{"originalTransactionId": "n1", "productId": "lifetime", "type": "Non-Consumable", "quantity": 1}'),
+        'anna', 'desk', 'x'),
+    'excluded', 'what was refunded under another id is not owed');
+SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'n2'$$, 'nor taken');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('n3', '{"originalTransactionId": null}'), 'anna', 'desk', 'x'), 'white',
+    'what names no original');
+SELECT is((SELECT original_transaction_id FROM iap.white WHERE transaction_id = 'n3'), 'n3', 'is its own');
+
 -- Of what is adopted the ledger knows the period, and so owes it under no other id.
 SELECT is(
     test.run_as('iap_app',
