@@ -132,6 +132,7 @@ FROM (
 ) AS bought (id, product, app);
 SELECT test.run_as('iap_app', $$SELECT iap.claim('com.example.z', '40', 'jon', 'A-1')$$),
     test.claim('43', 'jon'), test.claim('44', 'jon'), test.claim('45', 'jon');
+SELECT test.submit(payload => 'of jon elsewhere', user_id => 'jon', bundle_id => 'com.example.z');
 SELECT test.open_case('41', '{jon}');
 UPDATE iap.cases SET bundle_id = 'com.example.z', order_ids = '{A-1}' WHERE transaction_id = '41';
 UPDATE iap.transactions

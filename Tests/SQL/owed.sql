@@ -317,7 +317,7 @@ CREATE FUNCTION test.uploaded(payload text, ago interval) RETURNS void
 LANGUAGE sql AS $$
     UPDATE iap.uploads SET last_uploaded_at = now() - ago
     FROM iap.receipts
-    WHERE receipts.receipt_id = uploads.receipt_id AND receipts.payload = $1
+    WHERE receipts.bucket = uploads.bucket AND receipts.receipt_id = uploads.receipt_id AND receipts.payload = $1
 $$;
 SELECT test.uploaded('a younger receipt', '3 days');
 SELECT is(test.status('170'), 'waiting for Apple', 'while any of its uploads waits, it does');
