@@ -455,7 +455,8 @@ SELECT is(
     iap.without_user(
         '{"order_id": "anna", "note": "for anna", "user_id": "anna", "times": 5, "of": {}, "all": []}'::jsonb, 'anna',
         'X'),
-    '{"order_id": "anna", "note": "for X", "user_id": "X", "times": 5, "of": {}, "all": []}', 'and what else is called so keeps its name');
+    '{"order_id": "anna", "note": "for X", "user_id": "X", "times": 5, "of": {}, "all": []}',
+    'and what else is called so keeps its name');
 
 -- A support desk that writes Chinese.
 SELECT test.admit('cn', user_id => 'wang'), test.claim('cn', 'wang');
