@@ -351,11 +351,17 @@ SELECT set_eq(
         = audit.seal(jsonb_populate_record(
             claims, jsonb_build_object(name, test.another(to_jsonb(claims) -> name::text, type))))$$,
     ARRAY['claim_id', 'seal'], 'a claim''s of all but its number');
+-- Of the inbox a copy is asked, for a cluster has it on other servers.
+CREATE TABLE test.receipt AS SELECT * FROM iap.receipts WHERE transaction_id = '20';
+CREATE TABLE test.upload AS SELECT * FROM iap.uploads WHERE transaction_id = '20';
+CREATE TABLE test.inbox AS
+SELECT to_jsonb(r) AS receipt, to_jsonb(u) AS upload FROM test.receipt AS r CROSS JOIN test.upload AS u;
+SELECT is((SELECT receipt ->> 'is_erased' FROM test.inbox), 'false', 'a receipt of nobody who is erased');
 SELECT set_eq(
-    $$SELECT name::text FROM test.columns, iap.uploads
-    WHERE relation = 'iap.uploads' AND uploads.transaction_id = '20' AND audit.seal(uploads)
+    $$SELECT name::text FROM test.columns, test.inbox
+    WHERE relation = 'iap.uploads' AND audit.seal(jsonb_populate_record(NULL::iap.uploads, upload))
         = audit.seal(jsonb_populate_record(
-            uploads, jsonb_build_object(name, test.another(to_jsonb(uploads) -> name::text, type))))$$,
+            NULL::iap.uploads, upload || jsonb_build_object(name, test.another(upload -> name::text, type))))$$,
     ARRAY['times', 'last_uploaded_at', 'seal'], 'of what a receipt was uploaded for all but how often');
 CREATE FUNCTION test.seal_of(r iap.receipts) RETURNS bigint
 LANGUAGE sql AS $$
@@ -364,10 +370,10 @@ LANGUAGE sql AS $$
         r.state, r.is_erased)
 $$;
 SELECT set_eq(
-    $$SELECT name::text FROM test.columns, iap.receipts
-    WHERE relation = 'iap.receipts' AND receipts.transaction_id = '20' AND test.seal_of(receipts)
+    $$SELECT name::text FROM test.columns, test.inbox
+    WHERE relation = 'iap.receipts' AND test.seal_of(jsonb_populate_record(NULL::iap.receipts, receipt))
         <> test.seal_of(jsonb_populate_record(
-            receipts, jsonb_build_object(name, test.another(to_jsonb(receipts) -> name::text, type))))$$,
+            NULL::iap.receipts, receipt || jsonb_build_object(name, test.another(receipt -> name::text, type))))$$,
     ARRAY[
         'bucket', 'receipt_id', 'bundle_id', 'user_id', 'payload_sha256', 'order_id', 'transaction_id', 'submitted_at',
         'state', 'is_erased'], 'and a receipt''s of whose it is, and whether it waits');

@@ -617,7 +617,7 @@ SELECT test.run_as('iap_app', $$
         app_account_token => 'a3c1d2e4-5b6a-4f7e-8d0a-0c1d2e3f4a99')$$);
 SELECT test.admit('hand', user_id => 'hand', receipt_id => test.submit('proof of a hand', 'hand'));
 SELECT test.claim('hand', 'hand');
-UPDATE iap.receipts SET submitted_at = submitted_at - interval '1 day' WHERE user_id = 'hand';
+UPDATE iap.receipts SET submitted_at = now() - interval '1 day' WHERE user_id = 'hand';
 UPDATE iap.sightings SET uploaded_at = uploaded_at - interval '1 day' WHERE user_id = 'hand';
 UPDATE iap.claims SET attempted_at = attempted_at - interval '1 day' WHERE user_id = 'hand';
 UPDATE iap.orders SET created_at = created_at - interval '1 day' WHERE user_id = 'hand';

@@ -2,7 +2,8 @@
 -- for ever what was delivered.
 
 CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, salt text, erasure bigint) RETURNS jsonb
-LANGUAGE plpgsql AS $$
+-- A cluster's workers are told moments as the caller writes them, and read them as their own sessions do.
+LANGUAGE plpgsql SET datestyle = 'ISO, YMD' AS $$
 #variable_conflict use_column
 DECLARE
     needle  text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
