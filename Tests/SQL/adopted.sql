@@ -1,5 +1,5 @@
--- iap.adopt screens what Apple signed as the night does. The list says what either makes of each; that the night does so,
--- and that what either takes is the same row in the end, Tests/NightlyRunTests/SupportDesk/AdoptedAlikeTests.swift holds.
+-- iap.adopt screens what Apple signed as the night does. The list says what either makes of each; that the night does
+-- so, and that what either takes is the same row in the end, holds a Swift test: AdoptedAlikeTests.
 BEGIN;
 SELECT no_plan();
 

@@ -6242,6 +6242,7 @@ COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_
 
 CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, salt text, erasure bigint) RETURNS jsonb
     LANGUAGE plpgsql
+    SET "DateStyle" TO 'ISO, YMD'
     AS $_$
 #variable_conflict use_column
 DECLARE
