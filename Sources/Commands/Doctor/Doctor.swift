@@ -74,13 +74,13 @@ public struct Doctor: Sendable {
             let first = [connected, Finding("schema", .fine, "current")] + Self.findings(found)
             // What follows reads tables.
             guard found.missingRights.isEmpty else { return first }
+            let cluster = try await cluster(session)
+            guard cluster.allSatisfy({ $0.verdict != .wrong }) else { return first + cluster }
             do {
                 try await session.checkSequences()
             } catch .schema(let text) {
-                return first + [Finding("sequences", .wrong, text)]
+                return first + cluster + [Finding("sequences", .wrong, text)]
             }
-            let cluster = try await cluster(session)
-            guard cluster.allSatisfy({ $0.verdict != .wrong }) else { return first + cluster }
             return first + cluster + state(at: try await session.time()) + (try await toMend(session))
                 + (try await hearings(session)) + (try await connections(session))
         } catch .forbidden(let text) {
