@@ -10,8 +10,6 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .enableUpcomingFeature("ImmutableWeakCaptures"),
     .treatAllWarnings(as: .error),
-    // A room's generics are made for the types that others give them: the job takes a twentieth less of the processor.
-    .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
 /// A C library's module map and shim header; the only place that names its headers.
