@@ -286,17 +286,20 @@ WHERE attrelid IN (
         'iap.moves'::regclass, 'iap.events'::regclass, 'iap.transactions'::regclass, 'iap.sightings'::regclass,
         'iap.claims'::regclass, 'iap.uploads'::regclass, 'iap.receipts'::regclass)
     AND attnum > 0;
+-- The row with another value in one of its columns.
+CREATE FUNCTION test.altered(r anyelement, name name, type text) RETURNS anyelement
+LANGUAGE sql AS $$
+    SELECT jsonb_populate_record($1, jsonb_build_object($2::text, test.another(to_jsonb($1) -> $2::text, $3)))
+$$;
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.events
     WHERE relation = 'iap.events' AND kind = 'one' AND audit.digest(events)
-        = audit.digest(jsonb_populate_record(
-            events, jsonb_build_object(name, test.another(to_jsonb(events) -> name::text, type))))$$,
+        = audit.digest(test.altered(events, name, type))$$,
     ARRAY['seal'], 'an event''s holds all but its seal');
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.moves
     WHERE relation = 'iap.moves' AND moves.transaction_id = '1' AND audit.digest(moves)
-        = audit.digest(jsonb_populate_record(
-            moves, jsonb_build_object(name, test.another(to_jsonb(moves) -> name::text, type))))$$,
+        = audit.digest(test.altered(moves, name, type))$$,
     ARRAY['seal'], 'a move''s holds all but its seal');
 SELECT is_empty(
     $$SELECT FROM iap.entries JOIN audit.trail USING (number) WHERE told <> convert_to(entries::text, 'UTF8')$$,
@@ -307,20 +310,17 @@ SELECT is_empty(
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.events
     WHERE relation = 'iap.events' AND kind = 'one' AND audit.seal(events)
-        = audit.seal(jsonb_populate_record(
-            events, jsonb_build_object(name, test.another(to_jsonb(events) -> name::text, type))))$$,
+        = audit.seal(test.altered(events, name, type))$$,
     ARRAY['seal'], 'an event''s seal is of the whole event');
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.moves
     WHERE relation = 'iap.moves' AND moves.transaction_id = '1' AND audit.seal(moves)
-        = audit.seal(jsonb_populate_record(
-            moves, jsonb_build_object(name, test.another(to_jsonb(moves) -> name::text, type))))$$,
+        = audit.seal(test.altered(moves, name, type))$$,
     ARRAY['seal'], 'a move''s seal is of the whole move');
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.transactions
     WHERE relation = 'iap.transactions' AND transaction_id = '1' AND audit.seal(transactions)
-        = audit.seal(jsonb_populate_record(
-            transactions, jsonb_build_object(name, test.another(to_jsonb(transactions) -> name::text, type))))$$,
+        = audit.seal(test.altered(transactions, name, type))$$,
     ARRAY['verified_at', 'nights_confirmed', 'last_confirmed_at', 'seal'],
     'a transaction''s of all that decides about money and ownership');
 SELECT test.admit('20', receipt_id => test.submit('a receipt', 'ann', '20', 'order-20'));
@@ -342,26 +342,26 @@ WHERE transaction_id = '20';
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.sightings
     WHERE relation = 'iap.sightings' AND transaction_id = '20' AND audit.seal(sightings)
-        = audit.seal(jsonb_populate_record(
-            sightings, jsonb_build_object(name, test.another(to_jsonb(sightings) -> name::text, type))))$$,
+        = audit.seal(test.altered(sightings, name, type))$$,
     ARRAY['seal'], 'a sighting''s seal is of the whole sighting');
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, iap.claims
     WHERE relation = 'iap.claims' AND transaction_id = '20' AND audit.seal(claims)
-        = audit.seal(jsonb_populate_record(
-            claims, jsonb_build_object(name, test.another(to_jsonb(claims) -> name::text, type))))$$,
+        = audit.seal(test.altered(claims, name, type))$$,
     ARRAY['claim_id', 'seal'], 'a claim''s of all but its number');
 -- Of the inbox a copy is asked, for a cluster has it on other servers.
 CREATE TABLE test.receipt AS SELECT * FROM iap.receipts WHERE transaction_id = '20';
 CREATE TABLE test.upload AS SELECT * FROM iap.uploads WHERE transaction_id = '20';
 CREATE TABLE test.inbox AS
-SELECT to_jsonb(r) AS receipt, to_jsonb(u) AS upload FROM test.receipt AS r CROSS JOIN test.upload AS u;
-SELECT is((SELECT receipt ->> 'is_erased' FROM test.inbox), 'false', 'a receipt of nobody who is erased');
+SELECT
+    jsonb_populate_record(NULL::iap.receipts, to_jsonb(r)) AS receipt,
+    jsonb_populate_record(NULL::iap.uploads, to_jsonb(u)) AS upload
+FROM test.receipt AS r
+CROSS JOIN test.upload AS u;
+SELECT is((SELECT (receipt).is_erased FROM test.inbox), false, 'a receipt of nobody who is erased');
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, test.inbox
-    WHERE relation = 'iap.uploads' AND audit.seal(jsonb_populate_record(NULL::iap.uploads, upload))
-        = audit.seal(jsonb_populate_record(
-            NULL::iap.uploads, upload || jsonb_build_object(name, test.another(upload -> name::text, type))))$$,
+    WHERE relation = 'iap.uploads' AND audit.seal(upload) = audit.seal(test.altered(upload, name, type))$$,
     ARRAY['times', 'last_uploaded_at', 'seal'], 'of what a receipt was uploaded for all but how often');
 CREATE FUNCTION test.seal_of(r iap.receipts) RETURNS bigint
 LANGUAGE sql AS $$
@@ -371,9 +371,8 @@ LANGUAGE sql AS $$
 $$;
 SELECT set_eq(
     $$SELECT name::text FROM test.columns, test.inbox
-    WHERE relation = 'iap.receipts' AND test.seal_of(jsonb_populate_record(NULL::iap.receipts, receipt))
-        <> test.seal_of(jsonb_populate_record(
-            NULL::iap.receipts, receipt || jsonb_build_object(name, test.another(receipt -> name::text, type))))$$,
+    WHERE relation = 'iap.receipts'
+        AND test.seal_of(receipt) <> test.seal_of(test.altered(receipt, name, type))$$,
     ARRAY[
         'bucket', 'receipt_id', 'bundle_id', 'user_id', 'payload_sha256', 'order_id', 'transaction_id', 'submitted_at',
         'state', 'is_erased'], 'and a receipt''s of whose it is, and whether it waits');
