@@ -3701,6 +3701,21 @@ $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
+CREATE FUNCTION iap.is_dismissed_otherwise(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.reason = 'dismissed' AND same.refunded_at IS NULL
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_dismissed_otherwise(t iap.transactions) IS 'Whether the support desk dismissed the purchase under another transaction id, and no money went back.';
+
 CREATE FUNCTION iap.is_elsewhere(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -8263,14 +8278,7 @@ BEGIN
             WHEN iap.owed_as(t) IS NOT NULL THEN 'paid, being delivered'
             WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown'
             -- Paid, as the id is that it restores.
-            WHEN t.reason = 'restored' AND EXISTS (
-                SELECT FROM transactions AS same
-                WHERE iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                    AND same.transaction_id <> t.transaction_id AND same.reason = 'dismissed'
-                    AND same.refunded_at IS NULL AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
-            THEN 'unknown'
+            WHEN t.reason = 'restored' AND iap.is_dismissed_otherwise(t) THEN 'unknown'
             ELSE 'not paid'
         END
         ELSE 'unknown'
@@ -11080,6 +11088,8 @@ REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at
 REVOKE ALL ON FUNCTION iap.is_delivered_beside(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_dismissed_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_elsewhere(t iap.transactions) FROM PUBLIC;
 

@@ -1,4 +1,4 @@
--- How a purchase stands under its other ids: delivered, refunded, or in the other environment.
+-- How a purchase stands under its other ids: delivered, refunded, dismissed, or in the other environment.
 
 CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
 -- By the primary key, even where the plan was made when the table was small.
@@ -75,6 +75,20 @@ COMMENT ON FUNCTION iap.refunded_as IS
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN iap.refunded_as(t) IS NOT NULL; END $$;
 COMMENT ON FUNCTION iap.is_refunded_otherwise IS 'Whether iap.refunded_as names another transaction id.';
+
+CREATE FUNCTION iap.is_dismissed_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.reason = 'dismissed' AND same.refunded_at IS NULL
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions));
+END
+$$;
+COMMENT ON FUNCTION iap.is_dismissed_otherwise IS
+    'Whether the support desk dismissed the purchase under another transaction id, and no money went back.';
 
 CREATE FUNCTION iap.refunded_meanwhile_as(t iap.transactions) RETURNS text
 LANGUAGE plpgsql AS $$

@@ -71,14 +71,7 @@ BEGIN
             WHEN iap.owed_as(t) IS NOT NULL THEN 'paid, being delivered'
             WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown'
             -- Paid, as the id is that it restores.
-            WHEN t.reason = 'restored' AND EXISTS (
-                SELECT FROM transactions AS same
-                WHERE iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                    AND same.transaction_id <> t.transaction_id AND same.reason = 'dismissed'
-                    AND same.refunded_at IS NULL AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
-            THEN 'unknown'
+            WHEN t.reason = 'restored' AND iap.is_dismissed_otherwise(t) THEN 'unknown'
             ELSE 'not paid'
         END
         ELSE 'unknown'
