@@ -16,7 +16,8 @@ nights=${NIGHTS:-6}
 [ "${POINTS:-0}" = 0 ] || customers=${CUSTOMERS:-100}
 [ "$short" = 0 ] || { customers=${CUSTOMERS:-40} nights=${NIGHTS:-3}; }
 # The batches of many customers are taken by several connections in the order in which these are free. What is found is
-# the same; how often a purchase was seen, and when Apple was asked of it again, is not, on plain PostgreSQL either.
+# the same; how often a purchase was seen, when Apple was asked of it again, and the numbers of the receipts that Apple's
+# answers give are not, on plain PostgreSQL either.
 [ "$customers" -lt 300 ] || export CONNECTIONS=1
 
 # Of those versions that Debian brings the newest may have none: the one that Citus was built for does.

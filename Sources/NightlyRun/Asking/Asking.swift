@@ -76,7 +76,7 @@ struct Asking {
         let environment = app.app.environment
         var gathered = Gathered(batch: batch(app))
         var rest = due.makeIterator()
-        try await QuestionsAhead(stop: context.stop).ask {
+        try await QuestionsAhead(context: context).ask {
             gathered.isOver ? nil : rest.next()
         } answer: { question async throws(CancellationError) in
             try await Self.answer(question, questions, environment)

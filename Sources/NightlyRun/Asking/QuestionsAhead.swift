@@ -1,13 +1,14 @@
 import Job
 import Ledger
+import Verification
 
 /// Asks Apple several questions at the same time, and takes what it answers one answer after the other.
 struct QuestionsAhead {
-    /// Enough for the fifty a second that Apple allows if an answer takes 300 ms. The client sees to it that there are
-    /// no more.
-    private static let most = 16
+    let context: RunContext
 
-    let stop: StopSignal
+    /// Sixteen are enough for the fifty a second that Apple allows if an answer takes 300 ms. The client sees to it that
+    /// there are no more. With one request in flight the answers come in the order of the questions.
+    private var most: Int { min(16, context.settings.apple.concurrency) }
 
     /// Asks until there is nothing more to ask, the ledger fails, or the run is asked to stop.
     ///
@@ -22,12 +23,12 @@ struct QuestionsAhead {
         take: (Answer) -> Question?,
         keep: (_ isLast: Bool) async throws(LedgerError) -> Void
     ) async throws(LedgerError) {
-        let result = await withTaskGroup(of: Answer?.self) { [stop] group -> Result<Void, LedgerError> in
+        let result = await withTaskGroup(of: Answer?.self) { [stop = context.stop] group -> Result<Void, LedgerError> in
             func ask(_ question: Question?) {
                 guard let question else { return }
                 group.addTask { await stop.cancelling { try? await answer(question) } }
             }
-            for _ in 0..<Self.most { ask(next()) }
+            for _ in 0..<most { ask(next()) }
             while let answer = await group.next(), !stop.isRequested {
                 ask(answer.flatMap(take) ?? next())
                 do throws(LedgerError) {

@@ -45,7 +45,7 @@ struct Hearing {
         _ reading: inout HistoryReading, of app: App, from history: NoticeHistory
     ) async throws(LedgerError) -> NoticeTotals {
         var totals = NoticeTotals()
-        try await QuestionsAhead(stop: context.stop).ask {
+        try await QuestionsAhead(context: context).ask {
             reading.next()
         } answer: { question async throws(CancellationError) in
             (question, outcome: try await history.page(question, app.environment))
