@@ -52,6 +52,28 @@ import Testing
         }
     }
 
+    @Test func aServersExpiredCertificateIsToldApartFromAWrongAddress() async throws {
+        let authority = try await CertificateAuthority.make()
+        let (certificate, key) = try await authority.issue(for: "DNS:localhost", days: -1)
+        let port = try FreePort.find()
+        let cluster = try await ScratchCluster.dedicated(
+            settings: ["listen_addresses": "127.0.0.1", "ssl": "on"], port: port,
+            hba: "local all all trust\nhostssl all all 127.0.0.1/32 trust",
+            files: ["server.crt": certificate, "server.key": key])
+        func remedy(_ options: String) async -> String? {
+            let settings = JobSettings(
+                database: "host=localhost hostaddr=127.0.0.1 port=\(port) user=postgres dbname=nothing \(options)",
+                apps: [])
+            return await Doctor(settings: settings).examine().first { $0.name == "database" }?.remedy
+        }
+        try await withTemporaryFile(authority.certificate) { root in
+            let told = await remedy("sslmode=verify-full sslrootcert=\(root)")
+            #expect(told?.hasPrefix("Renew PostgreSQL's certificate if it has expired") == true, "\(told ?? "")")
+        }
+        #expect(await remedy("sslmode=require")?.hasPrefix("Check conninfo") == true)
+        try await cluster.stop()
+    }
+
     /// Everybody may lay files there, and take away only their own.
     @Test(.enabled(if: geteuid() != 0)) func aFolderOfDecisionsThatKeepsOthersFilesIsWrong() async {
         let settings = JobSettings(database: "host=/nonexistent", apps: [])

@@ -88,12 +88,15 @@ public struct Doctor: Sendable {
             let remedy = Self.grantingAgain("connect as iap_job or a member of it")
             return [Finding("database", .wrong, text, remedy: remedy)]
         } catch {
-            return [
-                Finding(
-                    "database", .wrong, error.description,
-                    remedy: "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
-            ]
+            return [Finding("database", .wrong, error.description, remedy: Self.connecting(after: error.description))]
         }
+    }
+
+    /// libpq does not say what OpenSSL has against a certificate.
+    private static func connecting(after problem: String) -> String {
+        problem.contains("certificate verify failed")
+            ? "Renew PostgreSQL's certificate if it has expired; otherwise name its authority's in sslrootcert."
+            : "Check conninfo in [database], and that PostgreSQL runs and lets this user in."
     }
 
     /// The apps that never delivered anything in a way that the job sees: nothing of theirs is called lost.
