@@ -78,6 +78,7 @@ ledger() {
         grep -E "^iap\.($tables) " | grep -v -F -f "$kept/$1/answers" |
         sed -E '/^iap.sightings .*"in_receipt": false/d
         s/"[a-z_]*run_id": [0-9a-z]+/RUN/g
+        s/"closed_by": "run [0-9]+"/RUN/
         s/"([a-z_]*receipt_id)": [0-9]+/"\1": N/g
         /^iap.receipts/ s/"(verified_at|last_attempt_at|next_attempt_at)": ("[^"]*"|null)/ASKED/g
         /^iap.black/ s/"(source|price_milliunits|currency|storefront|booked_as)": ("[^"]*"|[0-9a-z]+)/TERMS/g' | LC_ALL=C sort >"$kept/$1/ledger"
