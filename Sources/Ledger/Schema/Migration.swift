@@ -30,7 +30,8 @@ public struct Migration: Sendable, Hashable {
                 PackageResources._1_answers_sql, PackageResources._2_owed_sql, PackageResources._3_status_sql,
                 PackageResources._4_redeliveries_sql, PackageResources._5_redelivery_orders_sql,
                 PackageResources._6_redelivered_sql, PackageResources._7_statement_sql,
-                PackageResources._8_unpaid_orders_sql, PackageResources._9_rights_sql,
+                PackageResources._8_unpaid_orders_sql, PackageResources._9_shared_columns_sql,
+                PackageResources._0_rights_sql,
             ].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
     ]
 

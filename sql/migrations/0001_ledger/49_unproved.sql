@@ -164,17 +164,4 @@ COMMENT ON COLUMN finance.delivered_unproved.why IS
     'them, with commas between.';
 COMMENT ON COLUMN finance.delivered_unproved.amount IS 'What was delivered is worth, as the books have it.';
 COMMENT ON COLUMN finance.delivered_unproved.found_at IS 'When that was found first.';
-COMMENT ON COLUMN finance.delivered_unproved.transaction_id IS 'Apple''s id of the purchase.';
-COMMENT ON COLUMN finance.delivered_unproved.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.delivered_unproved.product_id IS 'The product.';
-COMMENT ON COLUMN finance.delivered_unproved.product_name IS 'Its name; NULL if the products do not list it.';
 COMMENT ON COLUMN finance.delivered_unproved.user_id IS 'The user who got the goods; NULL if support did not say.';
-COMMENT ON COLUMN finance.delivered_unproved.order_id IS 'The app''s own order, if one was named.';
-COMMENT ON COLUMN finance.delivered_unproved.units IS 'The quantity, or the sum of quantities.';
-COMMENT ON COLUMN finance.delivered_unproved.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.delivered_unproved.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; shared: another paid; unknown: '
-    'no price is known.';
-COMMENT ON COLUMN finance.delivered_unproved.purchased_at IS 'When it was bought.';
-COMMENT ON COLUMN finance.delivered_unproved.delivered_at IS 'When the goods were credited.';
-COMMENT ON COLUMN finance.delivered_unproved.refunded_at IS 'When Apple refunded it; NULL if it did not.';

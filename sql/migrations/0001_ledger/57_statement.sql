@@ -17,8 +17,6 @@ LEFT JOIN (
 WHERE events.kind = 'redelivered' AND moves.environment = 'Production';
 COMMENT ON VIEW finance.redeliveries IS
     'What the apps'' servers delivered without the customers, once a run has told of it.';
-COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
-COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
 COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when it was delivered.';
 COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price, as it was known when it was delivered.';
 COMMENT ON COLUMN finance.redeliveries.booked_on IS
@@ -275,13 +273,5 @@ COMMENT ON FUNCTION finance.statement_differences IS
     'those that were bought in the span and booked outside of it; the other way round; units that Apple sold and '
     'nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple '
     'sold. And the days of which no sales report was read, of each app that reports tell of.';
-COMMENT ON COLUMN finance.proceeds.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.proceeds.product_id IS 'The product.';
 COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
-COMMENT ON COLUMN finance.purchases.transaction_id IS 'Apple''s id of the purchase.';
-COMMENT ON COLUMN finance.purchases.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.purchases.product_id IS 'The product.';
 COMMENT ON COLUMN finance.purchases.units IS 'The quantity.';
-COMMENT ON COLUMN finance.purchases.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.purchases.amount IS 'In units of the currency; NULL where no price is known.';
-COMMENT ON COLUMN finance.purchases.purchased_at IS 'When it was bought.';

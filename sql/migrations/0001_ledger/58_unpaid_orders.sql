@@ -178,8 +178,5 @@ GROUP BY day, bundle_id, product_id, products.name;
 COMMENT ON VIEW finance.unpaid_orders IS
     'Orders that were opened and never paid, by the day on which they were opened. Ask for a span of days.';
 COMMENT ON COLUMN finance.unpaid_orders.day IS 'The day on which they were opened.';
-COMMENT ON COLUMN finance.unpaid_orders.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.unpaid_orders.product_id IS 'The product.';
-COMMENT ON COLUMN finance.unpaid_orders.product_name IS 'Its name; NULL if the products do not list it.';
 COMMENT ON COLUMN finance.unpaid_orders.orders IS 'How many, whether they are still there or not.';
 COMMENT ON COLUMN finance.unpaid_orders.purged IS 'Of these: taken away after their time.';
