@@ -35,11 +35,8 @@ struct Asking {
             of: app.app, before: now - Self.late, at: now, limit: settings.questionsANight)
         var due = unproved.map(Question.delivery)
         if let reasking = app.reasking {
-            try await session.forgetCustomers(of: app.app, notSeenSince: reasking.windowStart(at: now), at: now)
-            due += try await session.dueCustomers(
-                of: app.app, seenSince: reasking.windowStart(at: now), at: now,
-                limit: settings.questionsANight - due.count
-            ).map(Question.customer)
+            due += try await dueCustomers(of: app.app, reasking, limit: settings.questionsANight - due.count)
+                .map(Question.customer)
         }
         return due.isEmpty ? AskingTotals() : try await ask(due, of: questions, app)
     }
@@ -47,12 +44,19 @@ struct Asking {
     /// If an app has no key, the newest receipt of a customer tells what was refunded.
     private func verifyAgain(_ app: AppSettings) async throws(LedgerError) -> AskingTotals {
         guard let reasking = app.reasking, app.verification != .local else { return AskingTotals() }
-        try await session.forgetCustomers(of: app.app, notSeenSince: reasking.windowStart(at: now), at: now)
-        let due = try await session.dueCustomers(
-            of: app.app, seenSince: reasking.windowStart(at: now), at: now, limit: settings.questionsANight)
+        let due = try await dueCustomers(of: app.app, reasking, limit: settings.questionsANight)
         guard !due.isEmpty else { return AskingTotals() }
         return AskingTotals(
             asked: try await session.verifyNewestReceipts(of: due, app.app, askedEvery: reasking.interval, at: now))
+    }
+
+    /// The customers who are due, once those are forgotten who were not seen for too long.
+    private func dueCustomers(
+        of app: App, _ reasking: Reasking, limit: Int
+    ) async throws(LedgerError) -> [DueCustomer] {
+        let seenSince = reasking.windowStart(at: now)
+        try await session.forgetCustomers(of: app, notSeenSince: seenSince, at: now)
+        return try await session.dueCustomers(of: app, seenSince: seenSince, at: now, limit: limit)
     }
 
     // MARK: Asking Apple
