@@ -232,7 +232,7 @@ GRANT EXECUTE ON FUNCTION
     -- Entitlements.
     iap.import_entitlements, iap.revoke_entitlement,
     -- Imports.
-    iap.import_deliveries, iap.imported, iap.take_orders,
+    iap.import_deliveries, iap.imported, iap.take_imported, iap.take_orders, iap.withdraw_beside,
     audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION

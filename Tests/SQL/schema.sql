@@ -3223,10 +3223,7 @@ DECLARE
     changes   iap.change[];
     orders    iap.delivered_orders[];
     once      iap.transactions[];
-    mended    iap.transactions[];
     restored  iap.transactions[];
-    delivered iap.transactions[];
-    purchase  iap.transactions;
 BEGIN
     -- What is white or excluded moves; what Apple said of it stays.
     SELECT
@@ -3256,64 +3253,7 @@ BEGIN
     WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
         OR t.web_order_line_item_id IS NOT NULL;
     IF once IS NOT NULL THEN
-        -- So is who takes back just now what was delivered under another id. That is written, and not only locked: who
-        -- is about to take it back waits, and then sees what is delivered here, or is told to try again.
-        UPDATE transactions AS held
-        SET delivered_by = held.delivered_by
-        FROM (
-            SELECT DISTINCT beside.transaction_id, t.bundle_id, t.environment
-            FROM unnest(once) AS t
-            CROSS JOIN LATERAL (
-                SELECT same.transaction_id
-                FROM transactions AS same
-                WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                    AND same.transaction_id <> t.transaction_id
-                    AND same.delivered_by IN ('resolved', 'entitlement')
-                    AND (t.web_order_line_item_id IS NULL OR same.web_order_line_item_id = t.web_order_line_item_id)
-                OFFSET 0
-            ) AS beside
-        ) AS kin
-        WHERE held.transaction_id = kin.transaction_id AND held.bundle_id = kin.bundle_id
-            AND held.environment = kin.environment AND held.delivered_by IN ('resolved', 'entitlement');
-        -- What was delivered while the list of products called it something else than bought once goes before: see
-        -- iap.take_mended. The night notes it only where another id is white.
-        SELECT array_agg(ROW(black.*)::iap.transactions) INTO mended
-        FROM unnest(once) AS t
-        CROSS JOIN LATERAL (
-            SELECT *
-            FROM transactions AS same
-            WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-                AND same.transaction_id <> t.transaction_id AND same.product_type IN ('consumable', 'non_renewing')
-                -- By words that no index answers to, as in iap.take_for_delivery.
-                AND starts_with(same.place, 'black')
-                AND iap.is_same_purchase(t::iap.transactions, ROW(same.*)::iap.transactions)
-            OFFSET 0
-        ) AS black;
-        IF mended IS NOT NULL THEN
-            PERFORM iap.take_originals(mended);
-        END IF;
-        PERFORM iap.take_originals(once);
-        SELECT array_agg(t::iap.transactions) INTO restored
-        FROM unnest(once) AS t
-        WHERE (
-                iap.is_delivered_otherwise(t::iap.transactions) OR iap.is_period_delivered(t::iap.transactions)
-                -- Of what nobody knows the type of, a receipt showed which it restores: as in iap.standing.
-                OR (
-                    t.reason = 'restored' AND iap.is_original_delivered(t::iap.transactions)
-                    AND iap.type_of(t::iap.transactions) IS NULL))
-            -- What the support desk or a grant delivered may be taken back, and this stays delivered.
-            AND NOT EXISTS (
-                SELECT FROM transactions AS held
-                WHERE iap.is_of_original(
-                        held.transaction_id, held.original_transaction_id, t.original_transaction_id)
-                    AND held.bundle_id = t.bundle_id AND held.environment = t.environment
-                    AND held.transaction_id <> t.transaction_id
-                    AND held.delivered_by IN ('resolved', 'entitlement')
-                    AND (
-                        iap.is_same_purchase(t::iap.transactions, ROW(held.*)::iap.transactions)
-                        OR (t.web_order_line_item_id IS NULL AND iap.type_of(t::iap.transactions) IS NULL)));
+        restored := iap.take_imported(once);
     END IF;
     IF restored IS NOT NULL THEN
         SELECT
@@ -3369,24 +3309,7 @@ BEGIN
         PERFORM iap.take_orders(orders);
     END IF;
 
-    -- Delivered once, it is owed once: the other transactions of its purchase leave white.
-    SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
-    FROM unnest(deliveries) AS v
-    CROSS JOIN LATERAL (
-        SELECT * FROM transactions AS t
-        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
-        OFFSET 0
-    ) AS found
-    LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
-    WHERE found.place = 'black' AND (
-        coalesce(iap.type_by(found.product_type, found.source, products.type), 'non_consumable') = 'non_consumable'
-        OR found.web_order_line_item_id IS NOT NULL);
-    IF delivered IS NOT NULL THEN
-        PERFORM iap.take_originals(delivered);
-        FOREACH purchase IN ARRAY delivered LOOP
-            PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
-        END LOOP;
-    END IF;
+    PERFORM iap.withdraw_beside(deliveries, at);
     -- Of an original and a period it may have got one.
     IF restored IS NOT NULL THEN
         PERFORM iap.release_originals(array_agg(ROW(t, t)::iap.change)) FROM unnest(restored) AS t;
@@ -7309,6 +7232,77 @@ $$;
 
 COMMENT ON FUNCTION iap.take_for_entitlement(t iap.transactions) IS 'iap.take_for_delivery, or locked where another session is about to deliver the same purchase, and does not end.';
 
+CREATE FUNCTION iap.take_imported(once iap.transactions[]) RETURNS iap.transactions[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    mended   iap.transactions[];
+    restored iap.transactions[];
+BEGIN
+    -- Who takes back just now what was delivered under another id is waited for, too. That is written, and not only
+    -- locked: who is about to take it back waits, and then sees what is delivered here, or is told to try again.
+    UPDATE transactions AS held
+    SET delivered_by = held.delivered_by
+    FROM (
+        SELECT DISTINCT beside.transaction_id, t.bundle_id, t.environment
+        FROM unnest(once) AS t
+        CROSS JOIN LATERAL (
+            SELECT same.transaction_id
+            FROM transactions AS same
+            WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                AND same.transaction_id <> t.transaction_id
+                AND same.delivered_by IN ('resolved', 'entitlement')
+                AND (t.web_order_line_item_id IS NULL OR same.web_order_line_item_id = t.web_order_line_item_id)
+            OFFSET 0
+        ) AS beside
+    ) AS kin
+    WHERE held.transaction_id = kin.transaction_id AND held.bundle_id = kin.bundle_id
+        AND held.environment = kin.environment AND held.delivered_by IN ('resolved', 'entitlement');
+    -- What was delivered while the list of products called it something else than bought once goes before: see
+    -- iap.take_mended. The night notes it only where another id is white.
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO mended
+    FROM unnest(once) AS t
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.product_type IN ('consumable', 'non_renewing')
+            -- By words that no index answers to, as in iap.take_for_delivery.
+            AND starts_with(same.place, 'black')
+            AND iap.is_same_purchase(t::iap.transactions, ROW(same.*)::iap.transactions)
+        OFFSET 0
+    ) AS black;
+    IF mended IS NOT NULL THEN
+        PERFORM iap.take_originals(mended);
+    END IF;
+    PERFORM iap.take_originals(once);
+    SELECT array_agg(t::iap.transactions) INTO restored
+    FROM unnest(once) AS t
+    WHERE (
+            iap.is_delivered_otherwise(t::iap.transactions) OR iap.is_period_delivered(t::iap.transactions)
+            -- Of what nobody knows the type of, a receipt showed which it restores: as in iap.standing.
+            OR (
+                t.reason = 'restored' AND iap.is_original_delivered(t::iap.transactions)
+                AND iap.type_of(t::iap.transactions) IS NULL))
+        -- What the support desk or a grant delivered may be taken back, and this stays delivered.
+        AND NOT EXISTS (
+            SELECT FROM transactions AS held
+            WHERE iap.is_of_original(
+                    held.transaction_id, held.original_transaction_id, t.original_transaction_id)
+                AND held.bundle_id = t.bundle_id AND held.environment = t.environment
+                AND held.transaction_id <> t.transaction_id
+                AND held.delivered_by IN ('resolved', 'entitlement')
+                AND (
+                    iap.is_same_purchase(t::iap.transactions, ROW(held.*)::iap.transactions)
+                    OR (t.web_order_line_item_id IS NULL AND iap.type_of(t::iap.transactions) IS NULL)));
+    RETURN restored;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_imported(once iap.transactions[]) IS 'Notes that these purchases, which are delivered once, are delivered, and gives those that were delivered under another id before: they are restored. Waits for who is about to deliver them. NULL where there are none.';
+
 CREATE FUNCTION iap.take_mended() RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
@@ -8134,6 +8128,35 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
+
+CREATE FUNCTION iap.withdraw_beside(deliveries iap.verified[], at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    delivered iap.transactions[];
+    purchase  iap.transactions;
+BEGIN
+    SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
+    FROM unnest(deliveries) AS v
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        OFFSET 0
+    ) AS found
+    LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
+    WHERE found.place = 'black' AND (
+        coalesce(iap.type_by(found.product_type, found.source, products.type), 'non_consumable') = 'non_consumable'
+        OR found.web_order_line_item_id IS NOT NULL);
+    IF delivered IS NOT NULL THEN
+        PERFORM iap.take_originals(delivered);
+        FOREACH purchase IN ARRAY delivered LOOP
+            PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
+        END LOOP;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.withdraw_beside(deliveries iap.verified[], at timestamp with time zone) IS 'Takes the other transactions of imported purchases out of white: delivered once, each is owed once.';
 
 CREATE FUNCTION iap.withdraw_counted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -11345,6 +11368,8 @@ REVOKE ALL ON FUNCTION iap.take_for_delivery(t iap.transactions, type text) FROM
 
 REVOKE ALL ON FUNCTION iap.take_for_entitlement(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.take_imported(once iap.transactions[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.take_mended() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) FROM PUBLIC;
@@ -11384,6 +11409,8 @@ REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps
 REVOKE ALL ON FUNCTION iap.white_turnover(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.withdraw_beside(deliveries iap.verified[], at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_counted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
