@@ -1544,7 +1544,6 @@ CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, ord
     AS $$
 #variable_conflict use_column
 DECLARE
-    held    iap.transactions;
     t       iap.transactions;
     outcome text;
     at      timestamptz := iap.present();
@@ -1565,20 +1564,7 @@ BEGIN
     END IF;
 
     PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
-    -- The same id in both environments is two rows: production's decides, unless nothing of it is owed or delivered,
-    -- under whatever id, and the other is owed.
-    FOR held IN
-        SELECT * FROM iap.transactions
-        WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
-        ORDER BY environment
-        FOR UPDATE
-    LOOP
-        IF t.transaction_id IS NULL
-            OR (held.place = 'white' AND iap.standing(t) = 'excluded' AND iap.owed_as(t) IS NULL)
-        THEN
-            t := held;
-        END IF;
-    END LOOP;
+    t := iap.held_for_claim(claim.bundle_id, claim.transaction_id);
     -- Who restores a purchase may hold no other id of it than the one that it was restored under.
     IF t.reason = 'restored' AND iap.standing(t) <> 'already_delivered' AND NOT iap.is_elsewhere(t) THEN
         owed_as := iap.owed_as(t);
@@ -1624,17 +1610,7 @@ BEGIN
     attempt.order_id := wanted;
     attempt.attempted_at := now();
     attempt.outcome := coalesce(outcome, 'delivered');
-    LOOP
-        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
-        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
-        VALUES (
-            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
-            attempt.attempted_at, audit.seal(attempt))
-        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
-        EXIT WHEN FOUND;
-        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
-        attempt.outcome := 'undecided';
-    END LOOP;
+    attempt.outcome := iap.note_attempt(attempt, t);
     IF is_new AND attempt.outcome <> 'delivered' THEN
         DELETE FROM iap.delivered_orders WHERE order_id = wanted COLLATE "default" AND bundle_id = t.bundle_id;
     END IF;
@@ -3213,6 +3189,32 @@ $$;
 
 COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting, a refund that is no more, a wrong original or a wrong quantity kept it from that, or a grant that was another purchase''s, or does not reach to the end which Apple tells.';
 
+CREATE FUNCTION iap.held_for_claim(bundle_id text, transaction_id text) RETURNS iap.transactions
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    held iap.transactions;
+    t    iap.transactions;
+BEGIN
+    FOR held IN
+        SELECT * FROM iap.transactions
+        WHERE transaction_id = held_for_claim.transaction_id AND bundle_id = held_for_claim.bundle_id
+        ORDER BY environment
+        FOR UPDATE
+    LOOP
+        IF t.transaction_id IS NULL
+            OR (held.place = 'white' AND iap.standing(t) = 'excluded' AND iap.owed_as(t) IS NULL)
+        THEN
+            t := held;
+        END IF;
+    END LOOP;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.held_for_claim(bundle_id text, transaction_id text) IS 'The transaction that a claim of an id is of, locked; all NULL if there is none. The same id in both environments is two rows: production''s decides, unless nothing of it is owed or delivered, under whatever id, and the other is owed.';
+
 CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
@@ -4452,6 +4454,27 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.note_answers(bundle_id text, environment text, customer_ids text[], accounts text[], revisions text[], expiries timestamp with time zone[], every interval, at timestamp with time zone) IS 'Notes that Apple answered for these customers: up to where their histories are known, and when they are due again. Whose appTransactionId it told is known by that from now on; but of an answer with another''s than the purchase bears by which it was asked nothing is noted: it is another customer''s history.';
+
+CREATE FUNCTION iap.note_attempt(attempt iap.claims, t iap.transactions) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    LOOP
+        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
+        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+        VALUES (
+            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+            attempt.attempted_at, audit.seal(attempt))
+        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
+        EXIT WHEN FOUND;
+        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+        attempt.outcome := 'undecided';
+    END LOOP;
+    RETURN attempt.outcome;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_attempt(attempt iap.claims, t iap.transactions) IS 'Writes an attempt to claim, and gives its outcome: undecided where it would be delivered, and another claim of the id was.';
 
 CREATE FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -11088,6 +11111,8 @@ REVOKE ALL ON FUNCTION iap.hear_patiently(numbers integer[], run bigint, at time
 
 REVOKE ALL ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.held_for_claim(bundle_id text, transaction_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.import_entitlements(words iap.entitlements[]) FROM PUBLIC;
@@ -11199,6 +11224,8 @@ REVOKE ALL ON FUNCTION iap.night_lock() FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.note(transaction_id text, note text, who text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note_answers(bundle_id text, environment text, customer_ids text[], accounts text[], revisions text[], expiries timestamp with time zone[], every interval, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note_attempt(attempt iap.claims, t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) FROM PUBLIC;
 

@@ -127,12 +127,59 @@ COMMENT ON FUNCTION iap.owed_as IS
     'Under which id a restored purchase, or period of a subscription, is still owed: of several one of which Apple '
     'told, then the original''s, then the lowest. NULL where it is not.';
 
+CREATE FUNCTION iap.held_for_claim(bundle_id text, transaction_id text) RETURNS iap.transactions
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    held iap.transactions;
+    t    iap.transactions;
+BEGIN
+    FOR held IN
+        SELECT * FROM iap.transactions
+        WHERE transaction_id = held_for_claim.transaction_id AND bundle_id = held_for_claim.bundle_id
+        ORDER BY environment
+        FOR UPDATE
+    LOOP
+        IF t.transaction_id IS NULL
+            OR (held.place = 'white' AND iap.standing(t) = 'excluded' AND iap.owed_as(t) IS NULL)
+        THEN
+            t := held;
+        END IF;
+    END LOOP;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.held_for_claim IS
+    'The transaction that a claim of an id is of, locked; all NULL if there is none. The same id in both environments '
+    'is two rows: production''s decides, unless nothing of it is owed or delivered, under whatever id, and the other '
+    'is owed.';
+
+CREATE FUNCTION iap.note_attempt(attempt iap.claims, t iap.transactions) RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+    LOOP
+        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
+        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+        VALUES (
+            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+            attempt.attempted_at, audit.seal(attempt))
+        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
+        EXIT WHEN FOUND;
+        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+        attempt.outcome := 'undecided';
+    END LOOP;
+    RETURN attempt.outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.note_attempt IS
+    'Writes an attempt to claim, and gives its outcome: undecided where it would be delivered, and another claim of '
+    'the id was.';
+
 CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    held    iap.transactions;
     t       iap.transactions;
     outcome text;
     at      timestamptz := iap.present();
@@ -153,20 +200,7 @@ BEGIN
     END IF;
 
     PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
-    -- The same id in both environments is two rows: production's decides, unless nothing of it is owed or delivered,
-    -- under whatever id, and the other is owed.
-    FOR held IN
-        SELECT * FROM iap.transactions
-        WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
-        ORDER BY environment
-        FOR UPDATE
-    LOOP
-        IF t.transaction_id IS NULL
-            OR (held.place = 'white' AND iap.standing(t) = 'excluded' AND iap.owed_as(t) IS NULL)
-        THEN
-            t := held;
-        END IF;
-    END LOOP;
+    t := iap.held_for_claim(claim.bundle_id, claim.transaction_id);
     -- Who restores a purchase may hold no other id of it than the one that it was restored under.
     IF t.reason = 'restored' AND iap.standing(t) <> 'already_delivered' AND NOT iap.is_elsewhere(t) THEN
         owed_as := iap.owed_as(t);
@@ -212,17 +246,7 @@ BEGIN
     attempt.order_id := wanted;
     attempt.attempted_at := now();
     attempt.outcome := coalesce(outcome, 'delivered');
-    LOOP
-        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
-        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
-        VALUES (
-            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
-            attempt.attempted_at, audit.seal(attempt))
-        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
-        EXIT WHEN FOUND;
-        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
-        attempt.outcome := 'undecided';
-    END LOOP;
+    attempt.outcome := iap.note_attempt(attempt, t);
     IF is_new AND attempt.outcome <> 'delivered' THEN
         DELETE FROM iap.delivered_orders WHERE order_id = wanted COLLATE "default" AND bundle_id = t.bundle_id;
     END IF;
