@@ -1,6 +1,7 @@
 import Foundation
 import Reconciliation
 @testable import Reporting
+import TestSupport
 import Testing
 
 @Suite struct WordingTests {
@@ -43,6 +44,18 @@ import Testing
         let name = SimplifiedChinese().name(ofEvent: kind)
         #expect(name.unicodeScalars.contains { $0.properties.isIdeographic })
         #expect(English().name(ofEvent: kind) == kind.replacing("_", with: " "))
+    }
+
+    @Test func everyKindOfMoveHasAChineseName() throws {
+        let log = try String(
+            contentsOf: PackageRoot.folder.appending(path: "sql/migrations/0001_ledger/03_log.sql"), encoding: .utf8)
+        let check = try #require(log.firstMatch(of: /CHECK \(kind IN \(([^)]*)\)\)/))
+        let kinds = check.1.matches(of: /'(\w+)'/).map { String($0.1) }
+        #expect(kinds.contains("claimed"))
+        for kind in kinds {
+            let name = SimplifiedChinese().name(ofEvent: kind)
+            #expect(name.unicodeScalars.contains { $0.properties.isIdeographic }, "\(kind)")
+        }
     }
 
     /// The page holds the words of every language; its style hides those of all but one.

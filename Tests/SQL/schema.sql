@@ -392,7 +392,7 @@ COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place, of
 
 COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
 
-COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
+COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: what excluded it is so no more, by Apple''s word or a setting that was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
 
 COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
 
