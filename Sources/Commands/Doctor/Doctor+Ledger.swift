@@ -75,13 +75,12 @@ extension Doctor {
 
     /// Whether the support desk and whoever erases get in and may do their work, if they have logins of their own.
     func desks() async -> [Finding] {
-        await desk(
-            "support desk", supportDatabase, .support, "check and resolve"
-        ) + desk("privacy", privacyDatabase, .privacy, "erase")
+        await desk("support desk", supportDatabase, .support, "check and resolve need")
+            + desk("privacy", privacyDatabase, .privacy, "erase needs")
     }
 
     private func desk(
-        _ name: String, _ database: String?, _ role: LoginRole, _ commands: String
+        _ name: String, _ database: String?, _ role: LoginRole, _ needs: String
     ) async -> [Finding] {
         guard let database else { return [] }
         do {
@@ -95,8 +94,7 @@ extension Doctor {
                         remedy: Self.grantingAgain("connect as \(role.name) or a member of it"))
                 ]
             }
-            let connected = Finding(
-                name, .fine, "connected, with the rights that \(commands) need\(name == "privacy" ? "s" : "")")
+            let connected = Finding(name, .fine, "connected, with the rights that \(needs)")
             // Whoever erases asks the inbox in the name of the owner, as whom the job asked already.
             let refused = try await role == .privacy ? [] : refusedLogins(session)
             return refused.isEmpty ? [connected] : refused
