@@ -23,7 +23,7 @@ enum HearStage {
         let configuration = try bench.configuration(
             database: "hear", store: "http://127.0.0.1:9", apple: try apple(addresses, store, bench),
             app: try key(store, bench))
-        let idle = try await quietNight(bench, store)
+        let idle = try await quietNight(bench)
         try await deliver(bench, now)
         let night = try await bench.night(configuration)
         try await bench.dropDatabase("hear")
@@ -69,7 +69,7 @@ enum HearStage {
     }
 
     /// The processor's seconds for a night on which there is nobody to hear.
-    private static func quietNight(_ bench: Bench, _ store: SimulatedAppStore) async throws -> Double {
+    private static func quietNight(_ bench: Bench) async throws -> Double {
         try await bench.night(try bench.configuration(database: "hear", store: "http://127.0.0.1:9")).processor
     }
 

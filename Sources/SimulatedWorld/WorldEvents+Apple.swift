@@ -16,7 +16,7 @@ extension WorldEvents {
             } else {
                 reverse(index, settings, &random)
             }
-            complain(index, settings, &random)
+            complain(index, &random)
             notify(index, settings.notices)
         }
     }
@@ -59,7 +59,7 @@ extension WorldEvents {
     }
 
     /// Before a refund Apple often asks the app's server; and some who never got anything ask Apple for their money.
-    private mutating func complain(_ index: Int, _ settings: WorldSettings, _ random: inout SeededRandom) {
+    private mutating func complain(_ index: Int, _ random: inout SeededRandom) {
         let purchase = purchases[index]
         guard purchase.isOwed, purchase.transaction.productType == .consumable else { return }
         if let refundedAt = purchase.refundedAt {

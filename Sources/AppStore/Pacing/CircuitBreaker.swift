@@ -91,7 +91,7 @@ public struct CircuitBreaker: Sendable {
     ///   went away for a second are no sign yet that it is down.
     /// - Returns: whether the server is suspected now, so that the caller has to ask the control question, and to
     ///   `settle` or `drop` the suspicion.
-    mutating func record(_ sign: Sign, receipt: Int, isFinal: Bool = true, at now: TimeInterval) -> Bool {
+    mutating func record(_ sign: Sign, receipt: Int, isFinal: Bool = true) -> Bool {
         remember(sign == .down)
         if sign == .up {
             answered()

@@ -73,7 +73,7 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
             case .tooLong(let seconds):
                 // A server that asks for so long a wait answers nobody meanwhile.
                 let isSuspected = state.withLock { state in
-                    state.circuit.record(.down, receipt: question.number, at: pace.uptime())
+                    state.circuit.record(.down, receipt: question.number)
                 }
                 if isSuspected { try await settleSuspicion(by: control) }
                 return .verdict(.failed(failure.why.asking(toWait: seconds), worthRetrying: false))
@@ -112,8 +112,7 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
         state.withLock { state in
             state.counts.count(exchange, isRetry: isRetry)
             return state.circuit.record(
-                exchange.health, receipt: question.number, isFinal: isRetry || retries.attempts <= 1,
-                at: pace.uptime())
+                exchange.health, receipt: question.number, isFinal: isRetry || retries.attempts <= 1)
         }
     }
 

@@ -7,7 +7,7 @@ enum Apples {
     /// Nothing was processed, or only what needs no word of Apple's: a transaction with its own signature.
     private static let withoutApple: Set<Int32> = [69, 75]
 
-    static func scenarios(_ theatre: Theatre, points: Int) -> [Scenario] {
+    static func scenarios(points: Int) -> [Scenario] {
         [
             Scenario("outage", "Apple goes down in the middle, then a run", points: max(3, points / 10)) {
                 stage, point in

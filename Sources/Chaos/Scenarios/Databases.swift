@@ -5,7 +5,7 @@ import TestSupport
 
 /// PostgreSQL goes away in the middle of a night, and comes back.
 enum Databases {
-    static func scenarios(_ theatre: Theatre, points: Int) -> [Scenario] {
+    static func scenarios(points: Int) -> [Scenario] {
         let few = max(3, points / 10)
         return [
             Scenario("restart-fast", "PostgreSQL restarted in the middle (fast)", points: few) { stage, point in

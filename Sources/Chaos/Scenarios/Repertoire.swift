@@ -2,9 +2,9 @@
 enum Repertoire {
     static func scenarios(_ theatre: Theatre, points: Int) -> [Scenario] {
         Kills.scenarios(theatre, points: points) + Signals.scenarios(points: points)
-            + Databases.scenarios(theatre, points: points) + Networks.scenarios(points: points)
+            + Databases.scenarios(points: points) + Networks.scenarios(points: points)
             + Neighbours.scenarios(points: points) + Conditions.scenarios(points: points)
             + Claims.scenarios(points: points) + Redeliveries.scenarios(points: points)
-            + Apples.scenarios(theatre, points: points) + Reports.scenarios() + Runs.scenarios()
+            + Apples.scenarios(points: points) + Reports.scenarios() + Runs.scenarios()
     }
 }

@@ -78,7 +78,7 @@ import Testing
 
     @Test func asksTheControlQuestionOnceBeforeItOpens() {
         var circuit = CircuitBreaker(thresholds)
-        let suspicions = (0..<9).filter { circuit.record(.down, receipt: $0, at: 0) }
+        let suspicions = (0..<9).filter { circuit.record(.down, receipt: $0) }
         #expect(suspicions == [4])
         #expect(!circuit.isOpen)
         circuit.settle(by: .down, at: 1)
@@ -129,15 +129,15 @@ import Testing
 
     @Test func anAnswerSettlesASuspicionToo() {
         var circuit = CircuitBreaker(thresholds)
-        for receipt in 0..<5 { _ = circuit.record(.down, receipt: receipt, at: 0) }
-        _ = circuit.record(.up, receipt: 5, at: 0)
+        for receipt in 0..<5 { _ = circuit.record(.down, receipt: receipt) }
+        _ = circuit.record(.up, receipt: 5)
         circuit.settle(by: .down, at: 30)
         #expect(!circuit.isOpen)
     }
 
     @Test func raisesADroppedSuspicionAgain() {
         var circuit = CircuitBreaker(thresholds)
-        for receipt in 0..<5 { _ = circuit.record(.down, receipt: receipt, at: 0) }
+        for receipt in 0..<5 { _ = circuit.record(.down, receipt: receipt) }
         circuit.drop()
         #expect(!circuit.isOpen)
         circuit.note(.down, receipt: 5, at: 0)
@@ -165,7 +165,7 @@ extension CircuitBreaker {
     /// Notes how a request ended, and settles a suspicion at once; returns whether there was one.
     @discardableResult
     fileprivate mutating func note(_ sign: Sign, receipt: Int, at now: Double, control: Sign = .down) -> Bool {
-        let isSuspected = record(sign, receipt: receipt, at: now)
+        let isSuspected = record(sign, receipt: receipt)
         if isSuspected { settle(by: control, at: now) }
         return isSuspected
     }
