@@ -8,6 +8,10 @@ enum Apples {
     private static let withoutApple: Set<Int32> = [69, 75]
 
     static func scenarios(points: Int) -> [Scenario] {
+        outages(points: points) + rateLimits + wrongAnswers + clocks
+    }
+
+    private static func outages(points: Int) -> [Scenario] {
         [
             Scenario("outage", "Apple goes down in the middle, then a run", points: max(3, points / 10)) {
                 stage, point in
@@ -24,6 +28,11 @@ enum Apples {
                 }
                 try await stage.finishWithAppleAndCompare()
             },
+        ]
+    }
+
+    private static var rateLimits: [Scenario] {
+        [
             Scenario("429-storm", "one of twelve of Apple's answers is 429") { stage, _ in
                 let faults = try Faults([.rateLimited: 0.08])
                 try await stage.theatre.withStore(faults: faults) { _, addresses in
@@ -48,6 +57,12 @@ enum Apples {
                 }
                 try await stage.finishLaterNightsAndCompareFindings()
             },
+        ]
+    }
+
+    /// What answers is not what Apple would say, or not Apple.
+    private static var wrongAnswers: [Scenario] {
+        [
             Scenario(
                 "nasty-answers",
                 "answers of 100 MB, announced or not, and answers that never end, then the next nights",
@@ -78,6 +93,11 @@ enum Apples {
                 }
                 try await stage.finishWithAppleAndCompare()
             },
+        ]
+    }
+
+    private static var clocks: [Scenario] {
+        [
             Scenario("apples-clock", "Apple's clock a day behind, or a day ahead, then the next nights", points: 2) {
                 stage, point in
                 let difference = point.number == 1 ? -Theatre.day : Theatre.day

@@ -5,6 +5,10 @@ import TestSupport
 /// Other activity in the database during a night.
 enum Neighbours {
     static func scenarios(points: Int) -> [Scenario] {
+        fullServers + migrations(points: points) + sessions
+    }
+
+    private static var fullServers: [Scenario] {
         [
             Scenario("slots-at-start", "every connection slot taken for a second when the job begins") { stage, _ in
                 try await withEverySlotTaken(stage) { free in
@@ -32,6 +36,11 @@ enum Neighbours {
                 }
                 try await stage.finishAndCompare()
             },
+        ]
+    }
+
+    private static func migrations(points: Int) -> [Scenario] {
+        [
             Scenario("migration-lock", "a migration locks every table for two seconds", points: max(3, points / 10)) {
                 stage, point in
                 var random = point.random
@@ -48,6 +57,12 @@ enum Neighbours {
                 }
                 try await stage.finishAndCompare()
             },
+        ]
+    }
+
+    /// Those that read, or that hold what they have locked.
+    private static var sessions: [Scenario] {
+        [
             Scenario("idle-reader", "a session idle in a transaction that has read everything") { stage, _ in
                 let reader = try await stage.connect()
                 defer { reader.close() }
