@@ -48,11 +48,7 @@ struct ListRows {
 
             """
         guard total > 0 else { return (heading + "<p class=\"soft\">\(readers.text(.none))</p>", "</section>\n") }
-        let caption = readers.each {
-            $0.words.html(
-                shown < total ? .partOfList : .latestFirst,
-                ["n": "\($0.number(shown))", "total": "\($0.number(total))"])
-        }
+        let caption = readers.caption(shown: shown, of: total)
         return (heading + Self.tableHead(caption, columns.map(readers.text)), "</tbody></table></div></section>\n")
     }
 

@@ -78,4 +78,13 @@ struct Readers {
     }
 
     func text(_ phrase: Phrase) -> HTML { each { $0.words.html(phrase) } }
+
+    /// What stands above a list: how much of it is shown, if not all is; otherwise its order.
+    func caption(shown: Int, of total: Int) -> HTML {
+        each {
+            $0.words.html(
+                shown < total ? .partOfList : .latestFirst,
+                ["n": "\($0.number(shown))", "total": "\($0.number(total))"])
+        }
+    }
 }

@@ -16,11 +16,7 @@ struct SalesSection {
             """
         guard total > 0 else { return heading + "<p class=\"good\">\(readers.text(.salesEqual))</p>" }
         let note: HTML = "<p class=\"soft\">\(readers.text(.salesNote))</p>\n"
-        let caption = readers.each {
-            $0.words.html(
-                shown < total ? .partOfList : .latestFirst,
-                ["n": "\($0.number(shown))", "total": "\($0.number(total))"])
-        }
+        let caption = readers.caption(shown: shown, of: total)
         return heading + note
             + ListRows.tableHead(caption, Self.columns.map(readers.text), figures: 4..<Self.columns.count)
     }
