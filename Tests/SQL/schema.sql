@@ -4130,19 +4130,15 @@ CREATE FUNCTION iap.log_desk(kind text, who text, transaction_id text, bundle_id
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO iap.events
-    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
-    FROM (
-        SELECT
-            nextval('iap.trail'), iap.present(), log_desk.kind, log_desk.who, NULL::bigint, log_desk.transaction_id,
-            log_desk.bundle_id, log_desk.environment, log_desk.details || jsonb_build_object('login', session_user)
-    ) AS event;
+    PERFORM iap.log_event(
+        kind, who, NULL, iap.present(), details || jsonb_build_object('login', session_user), transaction_id, bundle_id,
+        environment);
 END
 $$;
 
 COMMENT ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb) IS 'Writes a word of the support desk about a transaction into the audit trail.';
 
-CREATE FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) RETURNS void
+CREATE FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb, transaction_id text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -4150,13 +4146,13 @@ BEGIN
     SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
     FROM (
         SELECT
-            nextval('iap.trail'), log_event.happened_at, log_event.kind, log_event.actor, log_event.run_id, NULL::text,
-            NULL::text, NULL::text, log_event.details
+            nextval('iap.trail'), log_event.happened_at, log_event.kind, log_event.actor, log_event.run_id,
+            log_event.transaction_id, log_event.bundle_id, log_event.environment, log_event.details
     ) AS event;
 END
 $$;
 
-COMMENT ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) IS 'Writes an event of a run, an import or the like into the audit trail.';
+COMMENT ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb, transaction_id text, bundle_id text, environment text) IS 'Writes an event of a run, an import or the like into the audit trail, or one of a transaction.';
 
 CREATE FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -11201,7 +11197,7 @@ REVOKE ALL ON FUNCTION iap.locked_with_periods(bundle_id text, environment text,
 
 REVOKE ALL ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb, transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
 

@@ -73,7 +73,8 @@ $$;
 COMMENT ON FUNCTION audit.seal(iap.uploads) IS 'The seal of what a receipt was uploaded for.';
 
 CREATE FUNCTION iap.log_event(
-    kind text, actor text, run_id bigint, happened_at timestamptz, details jsonb
+    kind text, actor text, run_id bigint, happened_at timestamptz, details jsonb, transaction_id text DEFAULT NULL,
+    bundle_id text DEFAULT NULL, environment text DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -81,9 +82,10 @@ BEGIN
     SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
     FROM (
         SELECT
-            nextval('iap.trail'), log_event.happened_at, log_event.kind, log_event.actor, log_event.run_id, NULL::text,
-            NULL::text, NULL::text, log_event.details
+            nextval('iap.trail'), log_event.happened_at, log_event.kind, log_event.actor, log_event.run_id,
+            log_event.transaction_id, log_event.bundle_id, log_event.environment, log_event.details
     ) AS event;
 END
 $$;
-COMMENT ON FUNCTION iap.log_event IS 'Writes an event of a run, an import or the like into the audit trail.';
+COMMENT ON FUNCTION iap.log_event IS
+    'Writes an event of a run, an import or the like into the audit trail, or one of a transaction.';

@@ -38,13 +38,9 @@ CREATE FUNCTION iap.log_desk(
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO iap.events
-    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
-    FROM (
-        SELECT
-            nextval('iap.trail'), iap.present(), log_desk.kind, log_desk.who, NULL::bigint, log_desk.transaction_id,
-            log_desk.bundle_id, log_desk.environment, log_desk.details || jsonb_build_object('login', session_user)
-    ) AS event;
+    PERFORM iap.log_event(
+        kind, who, NULL, iap.present(), details || jsonb_build_object('login', session_user), transaction_id, bundle_id,
+        environment);
 END
 $$;
 COMMENT ON FUNCTION iap.log_desk IS 'Writes a word of the support desk about a transaction into the audit trail.';
