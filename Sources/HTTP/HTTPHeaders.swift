@@ -1,5 +1,6 @@
 /// The header fields of a request or a response, in order. Names are compared without regard to case.
 public struct HTTPHeaders: Sendable, Equatable {
+    /// A name and its value, as they were sent.
     public struct Field: Sendable, Equatable {
         public let name: String
         public let value: String
@@ -40,6 +41,7 @@ public struct HTTPHeaders: Sendable, Equatable {
     /// The same as `first`.
     public subscript(_ name: String) -> String? { first(name) }
 
+    /// Adds a field; one of the same name stays.
     public mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }

@@ -2,6 +2,7 @@ import Reconciliation
 
 /// One line of the job's log. It holds no secret, no payload and no bind value.
 public struct LogEntry: Sendable {
+    /// How much it matters, from what only a verbose log holds to what somebody must look at.
     public enum Level: String, Sendable, CaseIterable, Comparable {
         case debug, info, warning, error
 

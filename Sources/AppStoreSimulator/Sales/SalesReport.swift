@@ -35,6 +35,7 @@ public struct SalesReport: Sendable {
         self.day = day
     }
 
+    /// Adds units of a kind: they share a line of the report.
     package mutating func add(_ kind: Kind, units count: Int) { units[kind, default: 0] += count }
 
     /// The number of the team's vendor.

@@ -2,6 +2,7 @@ import Foundation
 
 /// A notification of version 2 that the store sent, or tried to send, to the app's server.
 package struct StoreNotification {
+    /// Apple's word for what happened (`notificationType`), of those that the store sends.
     package enum Kind: String, CaseIterable {
         case oneTimeCharge = "ONE_TIME_CHARGE"
         case subscribed = "SUBSCRIBED"

@@ -29,6 +29,7 @@ package struct JSONText {
         append(quoted: text)
     }
 
+    /// Adds a field that is a text.
     package mutating func field(_ name: String, _ text: String) {
         begin(name)
         append(quoted: text)

@@ -48,6 +48,7 @@ package enum Mix {
 
 /// FNV-1a over bytes. `Hasher` would give another value in every process.
 package enum StableHash {
+    /// The hash, the same in every process and on every machine.
     package static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

@@ -32,6 +32,7 @@ public struct StoreRecords: Sendable {
         self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 })
     }
 
+    /// Lets the store sell an app. One with the same bundle id takes the earlier one's place.
     public mutating func add(_ app: SimulatedApp) {
         apps[app.bundleID] = app
     }

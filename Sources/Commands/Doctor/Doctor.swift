@@ -9,6 +9,7 @@ import Verification
 public struct Doctor: Sendable {
     /// What the examination of one thing came to.
     public struct Finding: Sendable {
+        /// Whether a night can go on with it. One thing that is wrong makes `doctor` end with 78.
         public enum Verdict: String, Sendable {
             case fine, warning, wrong
         }

@@ -27,6 +27,7 @@ package struct DecisionFolderTaking {
         self.log = log
     }
 
+    /// Takes every file that is whole. What goes wrong is logged, for it holds up no night.
     package func take() async {
         do {
             let (files, others) = try Self.files(in: folder.path)

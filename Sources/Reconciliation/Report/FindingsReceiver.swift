@@ -2,6 +2,7 @@
 /// report, then every case, the receipts, what is suspicious, and how sales differ. A customer's cases come together.
 /// Customers are ordered by their likeliest case, then by their oldest, and so are the cases of each.
 public protocol FindingsReceiver {
+    /// The head of the report: all that does not belong to one finding. Begun once more, it begins anew.
     mutating func begin(_ run: RunReport) throws
     /// A likely lost order.
     mutating func add(_ lostOrder: ReportedCase) throws

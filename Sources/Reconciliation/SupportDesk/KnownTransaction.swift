@@ -177,6 +177,7 @@ public struct KnownEvent: Hashable, Sendable {
     public let happenedAt: Date
     /// `claimed`, `resolved`, `reopened`, or another word.
     public let kind: String
+    /// The person, the database login or the job that did it.
     public let actor: String
     public let runID: Int64?
     /// What else was written down, by its name: `as`, `note`, `user_id` …

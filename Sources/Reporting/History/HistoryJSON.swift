@@ -3,10 +3,12 @@ public import Reconciliation
 
 /// JSON for programs: the runs, and how the cases of two of them differ.
 public enum HistoryJSON {
+    /// The runs as one line: an object whose `runs` are in the order in which they were given.
     public static func text(of runs: [PastRun]) throws -> String {
         Printable.json(try String(json: ["runs": runs.map(Run.init)]))
     }
 
+    /// How the cases of two runs differ, as one line.
     public static func text(of differences: CaseDifferences) throws -> String {
         Printable.json(try String(json: Differences(differences)))
     }

@@ -3,6 +3,7 @@ public import Reconciliation
 
 /// An enquiry as one line of JSON, for programs: keys in snake case and in a fixed order, times in UTC.
 public enum EnquiryJSON {
+    /// The enquiry with its verdict.
     public static func text(of enquiry: Enquiry) throws -> String {
         Printable.json(try String(json: Answer(enquiry)))
     }

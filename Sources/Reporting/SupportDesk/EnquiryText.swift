@@ -14,6 +14,7 @@ public struct EnquiryText {
         words = language.wording
     }
 
+    /// Everything that is known, block by block. The verdict is the last line.
     public func text(of enquiry: Enquiry) -> String {
         var blocks = enquiry.transactions.map { block(of: $0, isOnly: enquiry.transactions.count == 1) }
         blocks += appleBlocks(enquiry)
