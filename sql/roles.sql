@@ -118,9 +118,10 @@ GRANT EXECUTE ON FUNCTION
     iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
     iap.refuse_unseen_cases, iap.release_orders, iap.release_originals,
     -- What is owed once.
-    iap.admit_owed, iap.carry_refunds, iap.count_refunds_once, iap.is_delivered_otherwise, iap.is_elsewhere,
-    iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered, iap.is_refunded_otherwise,
-    iap.is_same_period, iap.is_same_purchase, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
+    iap.admit_owed, iap.carry_refunds, iap.carry_reversals, iap.count_refunds_once, iap.is_delivered_otherwise,
+    iap.is_elsewhere, iap.is_of_original, iap.is_original_delivered, iap.is_period_delivered,
+    iap.is_refunded_otherwise, iap.is_same_period, iap.is_same_purchase, iap.outcome_otherwise, iap.refunded_as,
+    iap.release_restored,
     iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals,
     iap.take_untaken, iap.type_by, iap.type_of, iap.white_bought_once, iap.withdraw_all_restored,
     iap.withdraw_counted_twice,

@@ -206,7 +206,7 @@ SELECT results_eq(
         ('iap_job', 'admitted_otherwise'), ('iap_job', 'adopted_for'),
         ('iap_job', 'amount_of'), ('iap_job', 'analyze_grown'),
         ('iap_job', 'asked_after_expiry'), ('iap_job', 'booked'), ('iap_job', 'booked_on'),
-        ('iap_job', 'carry_refunds'), ('iap_job', 'case_mark'),
+        ('iap_job', 'carry_refunds'), ('iap_job', 'carry_reversals'), ('iap_job', 'case_mark'),
         ('iap_job', 'certain_owner'), ('iap_job', 'close_books'), ('iap_job', 'confirm'), ('iap_job', 'connect'),
         ('iap_job', 'corrected'), ('iap_job', 'count_purgeable'), ('iap_job', 'count_refunds_once'),
         ('iap_job', 'count_unpaid_orders'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'),

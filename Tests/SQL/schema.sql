@@ -1454,6 +1454,23 @@ BEGIN
         -- What a person called refunded is so by Apple's word now.
         PERFORM iap.count_refunds_once(run, at);
     END IF;
+    RETURN carried + iap.carry_reversals(run, at);
+END
+$$;
+
+COMMENT ON FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) IS 'Has what was delivered refunded where Apple tells of the refund under another id of the purchase, and that refund reversed where it tells that; says of how many. What Apple says of the delivered id itself goes first.';
+
+CREATE FUNCTION iap.carry_reversals(run bigint, at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    known   record;
+    carried bigint := 0;
+BEGIN
     FOR known IN
         SELECT locked.t, restored.refund_reversed_at
         FROM moves
@@ -1480,7 +1497,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) IS 'Has what was delivered refunded where Apple tells of the refund under another id of the purchase, and that refund reversed where it tells that; says of how many. What Apple says of the delivered id itself goes first.';
+COMMENT ON FUNCTION iap.carry_reversals(run bigint, at timestamp with time zone) IS 'Has refunds that iap.carry_refunds carried to what was delivered reversed, where Apple took them back under the other id of the purchase, and says of how many.';
 
 CREATE FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) RETURNS text
     LANGUAGE sql STABLE
@@ -2520,36 +2537,7 @@ BEGIN
         FROM iap.entitlements
         WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
         FOR UPDATE;
-        IF entitle.until > at AND (
-            known.entitled_until > entitle.until
-            OR (
-                known.entitled_until = entitle.until
-                AND (
-                    entitle.until = 'infinity' OR known.revoked_at IS NOT NULL
-                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
-                    -- too.
-                    OR EXISTS (
-                        SELECT FROM iap.transactions AS white
-                        WHERE iap.is_of_original(
-                                white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
-                            AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-                            AND white.purchased_at > known.granted_at AND white.expires_at <= entitle.until
-                            AND white.expires_at > entitle.until - interval '1 day'))))
-        THEN
-            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place
-            -- of what was taken back.
-            word := known;
-            word.granted_at := at;
-            word.revoked_at := NULL;
-        ELSIF known.entitled_until >= entitle.until THEN
-            -- Nothing new; a period that is delivered late ends before what is granted already.
-            word := known;
-        END IF;
-        -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
-        IF known.entitled_until = entitle.until AND NOT iap.is_pseudonym(known.user_id) THEN
-            word.user_id := entitle.user_id;
-        END IF;
-        word.first_granted_at := known.first_granted_at;
+        word := iap.said_again(known, word);
         IF word IS DISTINCT FROM known THEN
             PERFORM iap.keep_entitlement(known, word);
         END IF;
@@ -6557,6 +6545,48 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) IS 'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
+
+CREATE FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) RETURNS iap.entitlements
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    word iap.entitlements := said;
+BEGIN
+    IF said.entitled_until > said.granted_at AND (
+        known.entitled_until > said.entitled_until
+        OR (
+            known.entitled_until = said.entitled_until
+            AND (
+                said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
+                -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
+                -- too.
+                OR EXISTS (
+                    SELECT FROM iap.transactions AS white
+                    WHERE iap.is_of_original(
+                            white.transaction_id, white.original_transaction_id, said.original_transaction_id)
+                        AND white.bundle_id = said.bundle_id AND white.place = 'white'
+                        AND white.purchased_at > known.granted_at AND white.expires_at <= said.entitled_until
+                        AND white.expires_at > said.entitled_until - interval '1 day'))))
+    THEN
+        -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of
+        -- what was taken back.
+        word := known;
+        word.granted_at := said.granted_at;
+        word.revoked_at := NULL;
+    ELSIF known.entitled_until >= said.entitled_until THEN
+        -- Nothing new; a period that is delivered late ends before what is granted already.
+        word := known;
+    END IF;
+    -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
+    IF known.entitled_until = said.entitled_until AND NOT iap.is_pseudonym(known.user_id) THEN
+        word.user_id := said.user_id;
+    END IF;
+    word.first_granted_at := known.first_granted_at;
+    RETURN word;
+END
+$$;
+
+COMMENT ON FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) IS 'What is granted once an app''s server has said another word on it: until the later end of both, and as the later word has it where that says something new.';
 
 CREATE FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -11031,6 +11061,8 @@ REVOKE ALL ON FUNCTION iap.bounded(device jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.carry_reversals(run bigint, at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.certain_owner(t iap.transactions) FROM PUBLIC;
@@ -11352,6 +11384,8 @@ REVOKE ALL ON FUNCTION iap.require_unrefunded(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) FROM PUBLIC;
 

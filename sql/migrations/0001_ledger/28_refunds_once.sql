@@ -151,6 +151,42 @@ COMMENT ON FUNCTION iap.count_refunds_once IS
     'then, or is bought once as only the list of products says; or from these alone, of which Apple tells another '
     'original or period than was known.';
 
+CREATE FUNCTION iap.carry_reversals(run bigint, at timestamptz) RETURNS bigint
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    known   record;
+    carried bigint := 0;
+BEGIN
+    FOR known IN
+        SELECT locked.t, restored.refund_reversed_at
+        FROM moves
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = moves.transaction_id AND black.bundle_id = moves.bundle_id
+                AND black.environment = moves.environment AND black.place = 'black'
+                AND black.refund_run_id = moves.run_id
+                AND (black.refunded_at AT TIME ZONE 'UTC')::date = moves.to_refund_day
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+        JOIN transactions AS restored
+            ON restored.transaction_id = moves.details ->> 'refunded_as' AND restored.bundle_id = moves.bundle_id
+                AND restored.environment = moves.environment
+        WHERE moves.details ? 'refunded_as' AND moves.kind = 'refunded' AND restored.refunded_at IS NULL
+    LOOP
+        PERFORM iap.move(
+            ARRAY[ROW(known.t, iap.paid_again(known.t, coalesce(known.refund_reversed_at, at), at))::iap.change], NULL,
+            'iap-reconcile', run, at);
+        carried := carried + 1;
+    END LOOP;
+    RETURN carried;
+END
+$$;
+COMMENT ON FUNCTION iap.carry_reversals IS
+    'Has refunds that iap.carry_refunds carried to what was delivered reversed, where Apple took them back under the '
+    'other id of the purchase, and says of how many.';
+
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -222,29 +258,7 @@ BEGIN
         -- What a person called refunded is so by Apple's word now.
         PERFORM iap.count_refunds_once(run, at);
     END IF;
-    FOR known IN
-        SELECT locked.t, restored.refund_reversed_at
-        FROM moves
-        CROSS JOIN LATERAL (
-            SELECT ROW(black.*)::iap.transactions AS t
-            FROM transactions AS black
-            WHERE black.transaction_id = moves.transaction_id AND black.bundle_id = moves.bundle_id
-                AND black.environment = moves.environment AND black.place = 'black'
-                AND black.refund_run_id = moves.run_id
-                AND (black.refunded_at AT TIME ZONE 'UTC')::date = moves.to_refund_day
-            FOR UPDATE SKIP LOCKED
-        ) AS locked
-        JOIN transactions AS restored
-            ON restored.transaction_id = moves.details ->> 'refunded_as' AND restored.bundle_id = moves.bundle_id
-                AND restored.environment = moves.environment
-        WHERE moves.details ? 'refunded_as' AND moves.kind = 'refunded' AND restored.refunded_at IS NULL
-    LOOP
-        PERFORM iap.move(
-            ARRAY[ROW(known.t, iap.paid_again(known.t, coalesce(known.refund_reversed_at, at), at))::iap.change], NULL,
-            'iap-reconcile', run, at);
-        carried := carried + 1;
-    END LOOP;
-    RETURN carried;
+    RETURN carried + iap.carry_reversals(run, at);
 END
 $$;
 COMMENT ON FUNCTION iap.carry_refunds IS

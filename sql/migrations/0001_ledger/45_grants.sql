@@ -2,6 +2,48 @@
 
 -- The app's server ----------------------------------------------------------------------------------------------------
 
+CREATE FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) RETURNS iap.entitlements
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    word iap.entitlements := said;
+BEGIN
+    IF said.entitled_until > said.granted_at AND (
+        known.entitled_until > said.entitled_until
+        OR (
+            known.entitled_until = said.entitled_until
+            AND (
+                said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
+                -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
+                -- too.
+                OR EXISTS (
+                    SELECT FROM iap.transactions AS white
+                    WHERE iap.is_of_original(
+                            white.transaction_id, white.original_transaction_id, said.original_transaction_id)
+                        AND white.bundle_id = said.bundle_id AND white.place = 'white'
+                        AND white.purchased_at > known.granted_at AND white.expires_at <= said.entitled_until
+                        AND white.expires_at > said.entitled_until - interval '1 day'))))
+    THEN
+        -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of
+        -- what was taken back.
+        word := known;
+        word.granted_at := said.granted_at;
+        word.revoked_at := NULL;
+    ELSIF known.entitled_until >= said.entitled_until THEN
+        -- Nothing new; a period that is delivered late ends before what is granted already.
+        word := known;
+    END IF;
+    -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
+    IF known.entitled_until = said.entitled_until AND NOT iap.is_pseudonym(known.user_id) THEN
+        word.user_id := said.user_id;
+    END IF;
+    word.first_granted_at := known.first_granted_at;
+    RETURN word;
+END
+$$;
+COMMENT ON FUNCTION iap.said_again IS
+    'What is granted once an app''s server has said another word on it: until the later end of both, and as the later '
+    'word has it where that says something new.';
+
 CREATE FUNCTION iap.entitle(
     bundle_id text, original_transaction_id text, user_id text, until timestamptz
 ) RETURNS timestamptz
@@ -38,36 +80,7 @@ BEGIN
         FROM iap.entitlements
         WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
         FOR UPDATE;
-        IF entitle.until > at AND (
-            known.entitled_until > entitle.until
-            OR (
-                known.entitled_until = entitle.until
-                AND (
-                    entitle.until = 'infinity' OR known.revoked_at IS NOT NULL
-                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
-                    -- too.
-                    OR EXISTS (
-                        SELECT FROM iap.transactions AS white
-                        WHERE iap.is_of_original(
-                                white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
-                            AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-                            AND white.purchased_at > known.granted_at AND white.expires_at <= entitle.until
-                            AND white.expires_at > entitle.until - interval '1 day'))))
-        THEN
-            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place
-            -- of what was taken back.
-            word := known;
-            word.granted_at := at;
-            word.revoked_at := NULL;
-        ELSIF known.entitled_until >= entitle.until THEN
-            -- Nothing new; a period that is delivered late ends before what is granted already.
-            word := known;
-        END IF;
-        -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
-        IF known.entitled_until = entitle.until AND NOT iap.is_pseudonym(known.user_id) THEN
-            word.user_id := entitle.user_id;
-        END IF;
-        word.first_granted_at := known.first_granted_at;
+        word := iap.said_again(known, word);
         IF word IS DISTINCT FROM known THEN
             PERFORM iap.keep_entitlement(known, word);
         END IF;
