@@ -135,6 +135,15 @@ SELECT test.period('later4', -60, -30, 'later4'), test.open_case('later4', '{ann
 UPDATE iap.cases SET periods = '{later4}', environment = 'Sandbox' WHERE transaction_id = 'later4';
 SELECT is(test.entitle(30, 'later4'), 30.0, 'a period that went by');
 SELECT is(test.open_of('later4'), NULL, 'is delivered before its own case is made');
+-- What was imported while it ran is written by the night, or by the next word, which for itself would come late.
+SELECT test.period('later5', -31, -1, 'later5'), test.open_case('later5', '{ann}');
+UPDATE iap.cases SET periods = '{later5}' WHERE transaction_id = 'later5';
+INSERT INTO iap.entitlements (
+    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+VALUES ('later5', 'com.example.a', 'ann', now() - interval '1 day', now() - interval '2 days', now() - interval '2 days');
+SELECT is(test.entitle(30, 'later5'), 30.0, 'what comes next is granted');
+SELECT is(test.open_of('later5'), NULL, 'and what was granted in time stays delivered');
+DELETE FROM iap.entitlements WHERE original_transaction_id = 'later5';
 DELETE FROM iap.redeliveries WHERE transaction_id = 'later2';
 DELETE FROM iap.entitlements WHERE original_transaction_id IN ('later1', 'later4');
 
