@@ -270,6 +270,58 @@ SELECT results_eq(
         ('iap_job', 'wrong_erasures', 1)$$,
     'and those that seal, and look at the chain');
 
+-- Nor does one, or everyone, keep what was granted beyond that: roles.sql takes it back.
+CREATE VIEW test.rights AS
+SELECT kind, of, part, role, privilege_type, is_grantable
+FROM (
+    SELECT 'schema', oid::regnamespace::text, '', nspacl FROM pg_namespace WHERE nspname IN ('iap', 'finance', 'audit')
+    UNION ALL
+    SELECT 'table', oid::regclass::text, '', relacl FROM pg_class
+    WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
+    UNION ALL
+    SELECT 'column', attrelid::regclass::text, attname, attacl
+    FROM pg_attribute
+    JOIN pg_class ON pg_class.oid = attrelid
+    WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
+    UNION ALL
+    SELECT 'function', oid::regprocedure::text, '', proacl FROM pg_proc
+    WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
+        -- Made by citus.sql, which grants it after this.
+        AND proname <> 'orders_never_paid'
+) AS held (kind, of, part, acl)
+CROSS JOIN aclexplode(acl)
+CROSS JOIN LATERAL (SELECT CASE grantee WHEN 0 THEN 'everyone' ELSE grantee::regrole::text END AS role) AS named;
+SET LOCAL citus.enable_ddl_propagation TO off;
+CREATE TABLE test.wanted AS SELECT * FROM test.rights;
+DO $$
+BEGIN
+    EXECUTE (
+        SELECT string_agg(
+            format(
+                'GRANT ALL ON SCHEMA %1$I TO %2$s; GRANT ALL ON ALL TABLES IN SCHEMA %1$I TO %2$s; '
+                'GRANT ALL ON ALL SEQUENCES IN SCHEMA %1$I TO %2$s; GRANT ALL ON ALL FUNCTIONS IN SCHEMA %1$I TO %2$s',
+                schema, 'PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_privacy, iap_import'),
+            '; ')
+        FROM unnest(ARRAY['iap', 'finance', 'audit']) AS schema);
+END
+$$;
+GRANT UPDATE (payload) ON iap.receipts TO iap_support;
+SELECT is_empty(
+    $$SELECT role, kind
+    FROM unnest(ARRAY[
+        'everyone', 'iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_privacy', 'iap_import']) AS role
+    CROSS JOIN unnest(ARRAY['schema', 'table', 'function']) AS kind
+    EXCEPT
+    SELECT role, kind FROM (SELECT * FROM test.rights EXCEPT SELECT * FROM test.wanted) AS beyond$$,
+    'where each, and everyone, is granted more');
+DO $$
+BEGIN
+    EXECUTE (SELECT text FROM test.files WHERE name = 'roles.sql');
+END
+$$;
+SELECT set_eq('SELECT * FROM test.rights', 'SELECT * FROM test.wanted', 'each may what it should, and no more');
+SET LOCAL citus.enable_ddl_propagation TO on;
+
 -- As they meet it.
 SELECT test.is_denied('iap_app', 'SELECT payload FROM iap.receipts');
 SELECT test.is_denied('iap_app', 'SELECT transaction_id FROM iap.white');
