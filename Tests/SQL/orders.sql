@@ -148,6 +148,47 @@ SELECT is(
     (SELECT string_agg(order_id, ' ') FROM iap.unpaid_orders WHERE user_id = 'jon'), 'A-3',
     'within thirty days it does');
 
+-- Each of these alone keeps an order: a claim that was refused, a delivery that names it, a receipt that is still asked
+-- about, a case whose likely owners its user is one of. A receipt that is done with does not.
+SELECT test.order('B-claimed', 'ned', 200), test.order('B-delivered', 'oda', 200), test.order('B-asked', 'pia', 200),
+    test.order('B-done', 'quo', 200), test.order('B-owner', 'rex', 200, 'gold');
+SELECT is(test.claim('unheard-of', 'ned', 'B-claimed'), 'not_verified', 'what nobody knows is refused');
+SELECT test.admit(id, user_id => NULL) FROM unnest(ARRAY['50', '51']) AS id;
+SELECT test.resolve('50', 'delivered');
+UPDATE iap.transactions SET order_id = 'B-delivered' WHERE transaction_id = '50';
+SELECT test.submit(payload => 'of pia', user_id => 'pia'), test.submit(payload => 'of quo', user_id => 'quo');
+UPDATE iap.receipts SET state = 'settled', next_attempt_at = NULL, verified_at = now() WHERE user_id = 'quo';
+SELECT test.open_case('51', '{sam,rex}');
+SELECT results_eq(
+    $$SELECT order_id FROM iap.unpaid_orders WHERE order_id LIKE 'B-%' ORDER BY order_id$$, $$VALUES ('B-done')$$,
+    'what may still be paid, or names an order, keeps it');
+
+-- A purchase pays for what was opened up to thirty days before and after it, by its user as by its token; and not by
+-- the token where it was claimed, which is final, nor without it.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_order(%L, %L, %L, %L, 1, %L, now() - %L::interval)', 'com.example.a', 'C-' || name,
+    'uma-' || name, 'pot', md5(name)::uuid, '200 days'))
+FROM unnest(ARRAY['before', 'after', 'too-early', 'too-late', 'claimed', 'of-nobody', 'user-before', 'user-after'])
+    AS name;
+SELECT test.hear(test.heard(
+    'C-' || name, product_id => 'pot', purchased_at => now() - hours * interval '1 hour',
+    app_account_token => CASE WHEN name NOT LIKE 'user-%' AND name <> 'of-nobody' THEN md5(name)::uuid::text END))
+FROM (
+    VALUES
+        ('before', 230 * 24 - 1), ('after', 170 * 24 + 1), ('too-early', 230 * 24 + 1), ('too-late', 170 * 24 - 1),
+        ('claimed', 200 * 24), ('of-nobody', 200 * 24), ('user-before', 230 * 24 - 1), ('user-after', 170 * 24 + 1)
+) AS bought (name, hours);
+SELECT test.resolve('C-' || name, 'dismissed')
+FROM unnest(ARRAY['before', 'after', 'too-early', 'too-late', 'of-nobody']) AS name;
+SELECT is(test.claim('C-claimed', 'uma-claimed'), 'delivered', 'one is claimed');
+UPDATE iap.transactions SET user_id = 'vic' WHERE transaction_id = 'C-claimed';
+SELECT is(test.claim('C-' || name, 'uma-' || name), 'delivered', name)
+FROM unnest(ARRAY['user-before', 'user-after']) AS name;
+SELECT results_eq(
+    $$SELECT order_id FROM iap.unpaid_orders WHERE order_id LIKE 'C-%' ORDER BY order_id$$,
+    $$VALUES ('C-claimed'), ('C-of-nobody'), ('C-too-early'), ('C-too-late')$$,
+    'what was paid about then, and may be owed again, keeps an order');
+
 -- Years of orders, the young ones where old ones have gone: a night looks at those of its days alone.
 INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, created_at)
 SELECT 'com.example.years', 'years-' || number, 'pat', 'gems', now() - (100 + number * 37 % 1000) * interval '1 day'
