@@ -108,6 +108,50 @@ SELECT is(
     iap.import_entitlements(ARRAY[test.word(60, NULL, 'di', 's4'), test.revoked(300, -1)]), 1::bigint,
     'and what is granted since');
 SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 60'], 'stays granted');
+-- A row a period, in any order: the one that reaches furthest counts, and of two that reach as far the last.
+SELECT iap.import_entitlements(ARRAY[test.word(60, NULL, 'di', 's5'), test.word(30, NULL, 'ed', 's5')]);
+SELECT iap.import_entitlements(ARRAY[test.word(60, NULL, 'di', 's6'), test.word(60, NULL, 'ed', 's6')]);
+CREATE FUNCTION test.revoked_of(original text, days double precision, revoked_days double precision)
+RETURNS iap.entitlements
+LANGUAGE sql AS $$
+    SELECT jsonb_populate_record(
+        test.revoked(days, revoked_days), jsonb_build_object('original_transaction_id', original))
+$$;
+SELECT is(
+    iap.import_entitlements(ARRAY[test.revoked_of('s7', 60, -1)]), 1::bigint,
+    'what was revoked before it was known, as it is');
+SELECT results_eq(
+    $$SELECT * FROM test.granted() AS g WHERE g ~ '^s[567]'$$, ARRAY['s5 di 60', 's6 ed 60', 's7 di -1 revoked'],
+    'as far as it was not revoked');
+-- Granted two days ago; what was revoked before that does not end it, what was revoked since does, whatever else was.
+SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', id)]) FROM unnest(ARRAY['s7', 's8', 's9']) AS id;
+UPDATE iap.entitlements SET granted_at = now() - interval '2 days' WHERE original_transaction_id ~ '^s[789]';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id ~ '^s[789]';
+SELECT is(
+    iap.import_entitlements(ARRAY[test.revoked_of('s7', 20, -5), test.revoked_of('s7', 200, -1)]), 1::bigint,
+    'the row that had reached further');
+SELECT is(
+    iap.import_entitlements(ARRAY[test.revoked_of('s8', 100, -1), test.word(200, NULL, 'di', 's8')]), 1::bigint,
+    'beside one that goes on');
+SELECT is(iap.import_entitlements(ARRAY[test.revoked_of('s9', 30, -5)]), 0::bigint, 'and one that is long revoked');
+SELECT results_eq(
+    $$SELECT * FROM test.granted() AS g WHERE g ~ '^s[789]'$$,
+    ARRAY['s7 di -1 revoked', 's8 di 200 revoked', 's9 di 300'], 'leave what each still grants');
+SELECT is(
+    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's9'), now() - interval '2 days',
+    'and what was revoked says nothing of now');
+-- Another app's original of the same id, and a row that was changed by hand.
+UPDATE iap.entitlements SET bundle_id = 'com.example.z' WHERE original_transaction_id = 's9';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's9';
+INSERT INTO iap.entitlements
+SELECT (jsonb_populate_record(e, '{"bundle_id": "com.example.a", "seal": 1}')).*
+FROM iap.entitlements AS e WHERE original_transaction_id = 's9';
+SELECT iap.import_entitlements(ARRAY[test.word(30, NULL, 'di', 's9')]);
+SELECT results_eq(
+    $$SELECT bundle_id, granted_at = now(), seal = audit.seal(e) FROM iap.entitlements AS e
+    WHERE original_transaction_id = 's9' ORDER BY 1$$,
+    $$VALUES ('com.example.a' COLLATE "C", true, false), ('com.example.z', false, true)$$,
+    'a word of one app is none of another, and mends no seal');
 UPDATE iap.entitlements SET entitled_until = now() WHERE original_transaction_id = 's1';
 SELECT is(iap.import_entitlements(ARRAY[test.word(50)]), 1::bigint, 'a row that was changed by hand');
 SELECT matches((SELECT test.granted() LIMIT 1), 'unsealed', 'does not get a seal by that');

@@ -1,0 +1,122 @@
+-- What a grant, its repetition and its end leave alone: other apps, other originals, and what was delivered otherwise.
+BEGIN;
+SELECT no_plan();
+SET LOCAL search_path = public, iap;
+
+-- A period that Apple tells of, from a day to a day, counted from now.
+CREATE FUNCTION test.period(
+    transaction_id text, original text, first_day numeric, last_day numeric, product_id text DEFAULT 'pass.month',
+    bundle_id text DEFAULT 'com.example.a'
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified := test.heard(
+        $1, product_id => $5, product_type => 'auto_renewable', original_transaction_id => $2,
+        purchased_at => now() + $3 * interval '1 day', bundle_id => $6);
+BEGIN
+    v.expires_at := now() + $4 * interval '1 day';
+    PERFORM iap.enter(ARRAY[v], 1, now());
+END
+$$;
+CREATE FUNCTION test.entitle(original text, days numeric, bundle_id text DEFAULT 'com.example.a') RETURNS void
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.entitle(%L, %L, %L, %L)', $3, $1, 'ann', now() + $2 * interval '1 day'))
+$$;
+-- Until when it is granted then, in days from now.
+CREATE FUNCTION test.revoke(
+    original text, days numeric DEFAULT 0, bundle_id text DEFAULT 'com.example.a'
+) RETURNS numeric
+LANGUAGE sql AS $$
+    SELECT round(extract(epoch FROM test.run_as('iap_app', format(
+        'SELECT iap.revoke_entitlement(%L, %L, %L)', $3, $1, now() + $2 * interval '1 day'))::timestamptz
+        - now()) / 86400, 1)
+$$;
+CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.entitlements
+    SET granted_at = now() - days * interval '1 day', first_granted_at = now() - days * interval '1 day'
+    WHERE original_transaction_id = $1;
+    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
+$$;
+CREATE FUNCTION test.of(original text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT string_agg(
+        concat_ws(' ', right(bundle_id, 1), transaction_id, place), ', ' ORDER BY bundle_id, transaction_id)
+    FROM iap.transactions
+    WHERE original_transaction_id = $1
+$$;
+
+-- Another app's original of the same id.
+SELECT test.period('s1', 's1', -10, 20), test.period('s1', 's1', -10, 20, bundle_id => 'com.example.z');
+SELECT test.entitle('s1', 20);
+SELECT is(test.of('s1'), 'a s1 black, z s1 white', 'a grant is of one app');
+SELECT test.entitle('s1', 30, 'com.example.z');
+SELECT is(test.of('s1'), 'a s1 black, z s1 black', 'the other grants its own');
+SELECT test.entitle('s1', 25), test.entitle('s1', 32, 'com.example.z'), test.entitle('s1', 35, 'com.example.z');
+SELECT results_eq(
+    $$SELECT bundle_id, entitled_until - now() FROM iap.entitlements WHERE original_transaction_id = 's1' ORDER BY 1$$,
+    $$VALUES ('com.example.a' COLLATE "C", interval '25 days'), ('com.example.z', interval '35 days')$$,
+    'and each prolongs its own');
+SELECT is(test.revoke('s1', 30, 'com.example.z'), 30.0, 'and shortens its own');
+SELECT is(test.revoke('s1'), 0.0, 'one is taken back');
+SELECT is(test.of('s1'), 'a s1 white, z s1 black', 'and not the other');
+
+-- What was claimed stays delivered when a grant is taken back.
+SELECT test.period('c1', 'c1', -40, -10), test.period('c2', 'c1', -10, 20);
+SELECT is(test.claim('c2'), 'delivered', 'a period is claimed');
+SELECT test.entitle('c1', 20);
+SELECT is(test.revoke('c1', -30), -30.0, 'the grant is taken back to before both');
+SELECT is(test.of('c1'), 'a c1 white, a c2 black', 'what it delivered is owed again, what was claimed is not');
+
+-- What ends no sooner than was granted takes nothing back, and grants nothing: not even what Apple tells to end later.
+SELECT test.admit('e2', 'e1', 'pass.month'), test.entitle('e1', 16);
+UPDATE iap.transactions SET expires_at = now() + interval '30 days' WHERE transaction_id = 'e2';
+SELECT is(test.of('e1'), 'a e2 black', 'what a grant delivered before its end was known');
+SELECT is(test.revoke('e1', 16), 16.0, 'the same end');
+SELECT is(test.revoke('e1', 40), 16.0, 'and a later one');
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'e1', 'infinity') - now()$$), '16 days',
+    'or none at all');
+SELECT is(test.of('e1'), 'a e2 black', 'leave it delivered');
+SELECT is(test.revoke('e1', 3), 3.0, 'a sooner one is in force');
+SELECT is(test.revoke('e1', 40), 3.0, 'and is not put off');
+SELECT is(test.of('e1'), 'a e2 white', 'what it does not reach to the end of is owed');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'e 1')$$, '22023', '%original_transaction_id%',
+    'no id');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.revoke_entitlement('an app', 'e1')$$, '22023', '%bundle_id%', 'no app');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.entitle('an app', 'e1', 'ann', now())$$, '22023', '%bundle_id%', 'which grants nothing');
+
+-- Since when an app grants at all is kept, however often it does.
+SELECT test.period('f1', 'f1', -10, 20), test.entitle('f1', 5), test.said_days_ago('f1', 9), test.entitle('f1', 20);
+SELECT results_eq(
+    $$SELECT now() - first_granted_at, now() - granted_at FROM iap.entitlements WHERE original_transaction_id = 'f1'$$,
+    $$VALUES (interval '9 days', interval '0')$$, 'the first word and the latest');
+
+-- The same word again is of an upgrade only where one that is owed ends by then: not where it was claimed, is another
+-- original's or another app's, or ends later, or more than a day before.
+SELECT test.period('y1', 'y1', -40, 335, 'basic.year'), test.entitle('y1', 335), test.said_days_ago('y1', 40);
+SELECT test.period('y2', 'y1', -20, 10, 'premium.month'), test.period('y3', 'y1', -10, 335, 'premium.year'),
+    test.period('y4', 'y1', -5, 334, 'premium.week'), test.period('y5', 'y5', -10, 335, 'premium.year'),
+    test.period('y6', 'y1', -10, 335, 'premium.year', 'com.example.z'), test.period('y8', 'y1', -2, 400, 'other.year');
+SELECT is(test.claim('y3'), 'delivered', 'an upgrade is claimed');
+SELECT test.entitle('y1', 335);
+SELECT is(
+    test.of('y1'), 'a y1 black, a y2 white, a y3 black, a y4 white, a y8 white, z y6 white',
+    'the old word again grants nothing');
+SELECT test.entitle('y1', 0);
+SELECT is(
+    test.of('y1'), 'a y1 black, a y2 white, a y3 black, a y4 white, a y8 white, z y6 white',
+    'nor does one of what just ended');
+SELECT test.period('y7', 'y1', -3, 334.5, 'other.year'), test.entitle('y1', 335);
+SELECT is(
+    test.of('y1'), 'a y1 black, a y2 black, a y3 black, a y4 black, a y7 black, a y8 white, z y6 white',
+    'but where one that is owed ends within that day, it grants all that it reaches over');
+SELECT is_empty(
+    'SELECT FROM iap.entitlements WHERE seal IS DISTINCT FROM audit.seal(entitlements)', 'each row fits its seal');
+
+SELECT * FROM finish();
+ROLLBACK;
