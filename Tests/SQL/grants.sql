@@ -78,6 +78,7 @@ SELECT is(test.revoke('e1', 40), 16.0, 'and a later one');
 SELECT is(
     test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'e1', 'infinity') - now()$$), '16 days',
     'or none at all');
+SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'for the night, too,');
 SELECT is(test.of('e1'), 'a e2 black', 'leave it delivered');
 SELECT is(test.revoke('e1', 3), 3.0, 'a sooner one is in force');
 SELECT is(test.revoke('e1', 40), 3.0, 'and is not put off');
@@ -89,6 +90,32 @@ SELECT test.is_refused(
     'iap_app', $$SELECT iap.revoke_entitlement('an app', 'e1')$$, '22023', '%bundle_id%', 'no app');
 SELECT test.is_refused(
     'iap_app', $$SELECT iap.entitle('an app', 'e1', 'ann', now())$$, '22023', '%bundle_id%', 'which grants nothing');
+
+-- A grant that was shortened while another session was writing that it delivered is taken back by the night, to however
+-- long ago it was shortened, and no other app's. Apple is asked about it again.
+CREATE FUNCTION test.lose_revocation(original text, days numeric) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.entitlements SET entitled_until = now() + $2 * interval '1 day', revoked_at = now()
+    WHERE original_transaction_id = $1 AND bundle_id = 'com.example.a';
+    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
+$$;
+SELECT test.period(id, id, -10, 20, bundle_id => app)
+FROM unnest(ARRAY['u1', 'w1']) AS id, unnest(ARRAY['com.example.a', 'com.example.z']) AS app;
+SELECT test.entitle(id, 20, app)
+FROM unnest(ARRAY['u1', 'w1']) AS id, unnest(ARRAY['com.example.a', 'com.example.z']) AS app;
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, in_receipt, uploaded_at)
+SELECT 'u1', 'com.example.a', 'Production', number & 63, number, 'ann', true, true, now()
+FROM test.submit('of u1') AS number;
+UPDATE iap.receipts SET state = 'settled', next_attempt_at = NULL, verified_at = now();
+SELECT test.lose_revocation('u1', 0), test.lose_revocation('w1', -30);
+SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '2', 'both are taken back');
+SELECT results_eq(
+    $$SELECT test.of(original) FROM unnest(ARRAY['u1', 'w1']) AS original$$,
+    ARRAY['a u1 white, z u1 black', 'a w1 white, z w1 black'], 'of the app that shortened them');
+SELECT results_eq(
+    'SELECT state, next_attempt_at IS NOT NULL FROM iap.receipts', $$VALUES ('watched', true)$$,
+    'and its receipt is asked about');
 
 -- Since when an app grants at all is kept, however often it does.
 SELECT test.period('f1', 'f1', -10, 20), test.entitle('f1', 5), test.said_days_ago('f1', 9), test.entitle('f1', 20);
