@@ -142,6 +142,29 @@ SELECT test.period('y7', 'y1', -3, 334.5, 'other.year'), test.entitle('y1', 335)
 SELECT is(
     test.of('y1'), 'a y1 black, a y2 black, a y3 black, a y4 black, a y7 black, a y8 white, z y6 white',
     'but where one that is owed ends within that day, it grants all that it reaches over');
+-- What Apple has yet to tell the end of: for ever reaches over it however long ago that was said, and what is taken
+-- back is owed again, though the grant had gone on for days. What is known to have no end was granted at any time.
+INSERT INTO iap.products (bundle_id, product_id, type, name)
+VALUES ('com.example.a', 'pass.month', 'auto_renewable', 'Month');
+CREATE FUNCTION test.bought_days_ago(id text, original text, product_id text, days integer) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.admit(%L, %L, %L, %L, %L, 1, %L, %L)', 'com.example.a', 'Production', $1, $2, $3,
+        now() - $4 * interval '1 day', 'ann'))
+$$;
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'n1', 'ann', 'infinity')$$);
+SELECT test.entitle('o1', 30), test.entitle('p1', 30);
+SELECT test.said_days_ago('n1', 40), test.said_days_ago('o1', 10);
+SELECT test.bought_days_ago('n2', 'n1', 'pass.month', 5), test.bought_days_ago('p2', 'p1', 'pass.month', 5),
+    test.hear(test.heard(
+        'o2', 'server_api', 'full', original_transaction_id => 'o1', product_type => 'non_consumable'));
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)');
+SELECT results_eq(
+    $$SELECT test.of(original) FROM unnest(ARRAY['n1', 'o1', 'p1']) AS original$$,
+    ARRAY['a n2 black', 'a o2 black', 'a p2 black'], 'the night takes all three for granted');
+SELECT is(test.revoke('p1'), 0.0, 'one is taken back');
+SELECT is(test.of('p1'), 'a p2 white', 'and owed again');
+
 SELECT is_empty(
     'SELECT FROM iap.entitlements WHERE seal IS DISTINCT FROM audit.seal(entitlements)', 'each row fits its seal');
 
