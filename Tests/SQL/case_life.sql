@@ -90,5 +90,28 @@ SELECT test.open_case('30', '{ann}');
 SELECT test.run_as('iap_support', $$SELECT iap.resolve('30', 'dismissed', 'sue', 'x', 'com.example.a', 'Sandbox')$$);
 SELECT is((SELECT state FROM test.case_of('30')), 'open', 'the other environment''s end is not this case''s');
 
+-- Nor is it to another app's of the same id; and what is taken back opens its own case alone.
+INSERT INTO iap.cases
+SELECT (jsonb_populate_record(cases, others.here)).*
+FROM iap.cases
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.z"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
+WHERE transaction_id = '30';
+SELECT test.admit('30', user_id => NULL, bundle_id => 'com.example.z');
+SELECT test.run_as('iap_support', $$SELECT iap.resolve('30', 'dismissed', 'sue', 'x', 'com.example.a', 'Production')$$);
+CREATE FUNCTION test.cases_of(transaction_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT string_agg(concat_ws(' ', right(bundle_id, 1), environment, state), ', ' ORDER BY bundle_id, environment)
+    FROM iap.cases
+    WHERE cases.transaction_id = $1
+$$;
+SELECT is(
+    test.cases_of('30'), 'a Production closed, a Sandbox open, z Production open', 'one of three is ended');
+UPDATE iap.cases
+SET state = 'closed', closed_at = now(), closed_as = 'withdrawn', closed_by = 'run 1'
+WHERE transaction_id = '30' AND state = 'open';
+SELECT test.run_as('iap_support', $$SELECT iap.reopen('30', 'tom', 'x', 'com.example.a', 'Production')$$);
+SELECT is(
+    test.cases_of('30'), 'a Production open, a Sandbox closed, z Production closed', 'one of three is open again');
+
 SELECT * FROM finish();
 ROLLBACK;

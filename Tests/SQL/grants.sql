@@ -165,6 +165,55 @@ SELECT results_eq(
 SELECT is(test.revoke('p1'), 0.0, 'one is taken back');
 SELECT is(test.of('p1'), 'a p2 white', 'and owed again');
 
+-- Whether a grant was said for a period is judged by the app's own purchases alone, in the period's environment: not by
+-- what another product of another app, or a tester, had meanwhile, nor by what came after it there, nor by their cases.
+CREATE FUNCTION test.in_sandbox(
+    id text, original text, first_day integer, last_day integer, product_id text, exclusion text DEFAULT 'sandbox'
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified := test.heard(
+        $1, product_id => $5, product_type => 'auto_renewable', original_transaction_id => $2,
+        purchased_at => now() + $3 * interval '1 day', environment => 'Sandbox', exclusion => $6);
+BEGIN
+    v.expires_at := now() + $4 * interval '1 day';
+    PERFORM iap.enter(ARRAY[v], 1, now());
+END
+$$;
+-- Granted ahead: nothing else was replaced.
+SELECT test.period('a1', 'a1', -40, -4), test.entitle('a1', 26), test.said_days_ago('a1', 6),
+    test.period('a0', 'a1', -30, 30, 'z.month', 'com.example.z'), test.in_sandbox('a5', 'a1', -5, 5, 'other.month'),
+    test.period('a2', 'a1', -4, 26);
+-- An upgrade of a year whose end is not known: nothing says that this was over when the grant was said.
+SELECT test.bought_days_ago('b1', 'b1', 'pass.year', 42), test.entitle('b1', 325), test.said_days_ago('b1', 40),
+    test.period('b0', 'b1', -41, 30, 'z.month', 'com.example.z'), test.period('b2', 'b1', -10, 20, 'premium.month');
+-- First periods that cases tell of, and whose end is not known: nothing came after them.
+SELECT test.bought_days_ago(id, id, 'pass.month', 2), test.open_case(id, '{ann}') FROM unnest(ARRAY['d1', 'd2']) AS id;
+UPDATE iap.cases SET periods = ARRAY[transaction_id] WHERE transaction_id IN ('d1', 'd2');
+SELECT test.period('d0', 'd1', -1, 30, 'z.month', 'com.example.z'),
+    test.in_sandbox('d3', 'd2', -1, 30, 'pass.month'), test.entitle('d1', 28), test.entitle('d2', 28);
+-- One that went by: the case is another app's. And one whose case has ended, with an oldest period that left white.
+SELECT test.period('g1', 'g1', -60, -30), test.period('h1', 'h1', -90, -60), test.period('h2', 'h1', -60, -30),
+    test.period('h1', 'h1', -90, -60, bundle_id => 'com.example.z'),
+    test.in_sandbox('h1', 'h1', -90, -60, 'pass.month', NULL), test.open_case('g1', '{ann}'),
+    test.open_case('h1', '{ann}');
+UPDATE iap.cases SET periods = '{g1}', bundle_id = 'com.example.z' WHERE transaction_id = 'g1';
+UPDATE iap.cases SET periods = '{h1,h2}' WHERE transaction_id = 'h1';
+SELECT test.exclude('h1', 'refunded'), test.entitle('g1', 30), test.entitle('h1', 30);
+-- What a tester of another app was granted.
+SELECT test.in_sandbox('i0', 'i1', -20, 20, 'pass.month');
+UPDATE iap.transactions SET bundle_id = 'com.example.z' WHERE transaction_id = 'i0';
+SELECT test.entitle('i1', 20), test.said_days_ago('i1', 15), test.period('i1', 'i1', -10, 20);
+SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 100)');
+SELECT results_eq(
+    $$SELECT concat_ws(' ', transaction_id COLLATE "default", place) FROM iap.transactions
+    WHERE bundle_id = 'com.example.a' AND environment = 'Production' AND transaction_id ~ '^[abdghi]'
+    ORDER BY transaction_id$$,
+    ARRAY[
+        'a1 black', 'a2 black', 'b1 black', 'b2 white', 'd1 black', 'd2 black', 'g1 black', 'h1 excluded', 'h2 white',
+        'i1 black'],
+    'each grant delivers what it was said for');
+
 SELECT is_empty(
     'SELECT FROM iap.entitlements WHERE seal IS DISTINCT FROM audit.seal(entitlements)', 'each row fits its seal');
 
