@@ -89,6 +89,14 @@ SELECT is(is_certain, false, 'but for a person to decide')
 FROM iap.owed('com.example.a', 'ann') WHERE transaction_id = '108';
 SELECT is(test.claim('108'), 'undecided', 'as a claim finds');
 SELECT is(test.delivery_status('109'), 'UNDELIVERED_OTHER', 'as is what nobody knows');
+SELECT is(test.admit('109', bundle_id => 'com.example.b'), 'white', 'or what another app sold under its id,');
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.claim('com.example.b', '109', 'ann')$$), 'delivered', 'and delivered');
+SELECT is(test.delivery_status('109'), 'UNDELIVERED_OTHER', 'which this app did not');
+SELECT test.is_refused(
+    'iap_app', format('SELECT iap.delivery_status(%L, %L)', app, id), '22023', name || ' is not an id%', name)
+FROM (
+    VALUES ('an app', '109', 'bundle_id'), ('com.example.a', 'no id', 'transaction_id')) AS asked (app, id, name);
 
 -- What is not owed in production is not to be had by a test of the same id.
 SELECT test.hear(test.heard('1080')), test.exclude('1080', 'refunded');
