@@ -2543,7 +2543,8 @@ BEGIN
         END IF;
     END IF;
 
-    -- What the job has seen already. What another session holds is taken by the night.
+    -- What the job has seen already. What another session holds is taken by the night, and so is what an import told:
+    -- what the word before granted in time is written as by that, for this one may come late for it.
     SELECT array_agg(ROW(t, iap.delivered(t, word.user_id, NULL, 'entitlement', at))::iap.change) INTO changes
     FROM (
         SELECT *
@@ -2551,7 +2552,9 @@ BEGIN
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at, at)
+            AND (
+                iap.is_granted(ROW(white.*)::iap.transactions, word, at, at)
+                OR iap.is_granted(ROW(white.*)::iap.transactions, known, known.granted_at, at))
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
