@@ -66,15 +66,9 @@ extension LedgerSession {
                 ORDER BY payload_sha256, bundle_id
                 """)
             return try rows.map { row in
-                let way = try row.decode("heard_by", as: String.self)
-                guard let heardBy = HeardNotice.Way(rawValue: way) else {
-                    throw LedgerError.failed("nothing is heard by \(way)")
-                }
-                return HandedNotice(
-                    key: HandedNotice.Key(
-                        hash: try row.decode("hash"), bundleID: try row.decode("bundle_id")),
-                    heardBy: heardBy,
-                    payload: try row.decode("payload"))
+                HandedNotice(
+                    key: HandedNotice.Key(hash: try row.decode("hash"), bundleID: try row.decode("bundle_id")),
+                    heardBy: try row.word("heard_by"), payload: try row.decode("payload"))
             }
         }
     }

@@ -100,7 +100,7 @@ extension LedgerSession {
 
 extension HearingFigures {
     fileprivate init(_ row: Row) throws {
-        let ways = (try row.decode("ways", as: [String]?.self) ?? []).compactMap(HeardNotice.Way.init)
+        let ways = try row.words("ways", of: HeardNotice.Way.self)
         let problems = try row.decode("problems", as: [String]?.self) ?? []
         let counts = try row.decode("counts", as: [Int64]?.self) ?? []
         let notTaken = zip(ways, zip(problems, counts)).map { way, told in
