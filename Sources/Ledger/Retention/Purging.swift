@@ -46,7 +46,7 @@ extension LedgerSession {
                 WITH oldest AS (
                     SELECT payload_sha256, bundle_id
                     FROM iap.handed_notices
-                    WHERE problem IS NOT NULL AND submitted_at < \(now - Retention.refusedNotices)
+                    WHERE \(Self.isRefusedLongAgo(now))
                     ORDER BY submitted_at
                     LIMIT \(Int64(most))
                 ), purged AS (
@@ -60,6 +60,11 @@ extension LedgerSession {
                 """
             ).decode("purged")
         }
+    }
+
+    /// Whether a notification could not be taken and came too long ago.
+    private static func isRefusedLongAgo(_ now: Date) -> SQL {
+        "problem IS NOT NULL AND submitted_at < \(now - Retention.refusedNotices)"
     }
 
     /// When the oldest order was opened of those that were never paid and need not be kept; `nil` if there is none.
@@ -81,7 +86,7 @@ extension LedgerSession {
                 SELECT payloads, devices, (
                     SELECT count(*)
                     FROM iap.handed_notices
-                    WHERE problem IS NOT NULL AND submitted_at < \(now - Retention.refusedNotices)) AS notices
+                    WHERE \(Self.isRefusedLongAgo(now))) AS notices
                 FROM count_purgeable(\(before.payloads), \(before.devices))
                 """)
             return Purged(
