@@ -25,7 +25,7 @@ extension LedgerSession {
                 """
                 -- \(migration.fileName)
                 BEGIN;
-                \(migration.number == 1 ? "SET LOCAL citus.enable_ddl_propagation TO off;\n" : "")
+                \(migration.number == 1 ? "\(Self.makesOnCoordinator);\n" : "")
                 \(migration.sql)
                 INSERT INTO iap.migrations (number, name, checksum)
                 VALUES (\(migration.number), '\(migration.name)', '\(checksum)');
@@ -39,7 +39,7 @@ extension LedgerSession {
 
     /// Citus would make the schema's objects on its workers, as far as it can, before anything is distributed. What
     /// `sql/citus.sql` distributes brings along what it needs. Without Citus the setting has no effect.
-    private static let makesOnCoordinator: SQL = "SET LOCAL citus.enable_ddl_propagation TO off"
+    private static let makesOnCoordinator = "SET LOCAL citus.enable_ddl_propagation TO off"
 
     /// - Throws: `LedgerError.schema` if the database can't hold every text that clients upload.
     public func checkEncoding() async throws(LedgerError) {
@@ -95,7 +95,7 @@ extension LedgerSession {
                 if let applied = try await appliedMigrations(), applied[migration.number] != nil { return false }
                 if migration.number == 1 {
                     try await checkNames()
-                    try await connection.execute(Self.makesOnCoordinator)
+                    try await connection.executeScript(unsafe: Self.makesOnCoordinator)
                 }
                 try await connection.executeScript(unsafe: migration.sql)
                 try await connection.execute(
