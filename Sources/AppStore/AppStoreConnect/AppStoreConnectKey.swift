@@ -1,7 +1,8 @@
 import COpenSSL
 import Foundation
 
-/// The private key of an App Store Server API key, from the `.p8` file that App Store Connect offers only once.
+/// The private key of a key for the App Store Server API or for the App Store Connect API, from the `.p8` file that App
+/// Store Connect offers only once.
 ///
 /// Its description, its dump and its errors show nothing of the key.
 public struct AppStoreConnectKey: Sendable {
@@ -62,7 +63,7 @@ extension AppStoreConnectKey: CustomStringConvertible, CustomDebugStringConverti
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
-/// Why a file is not a key for the App Store Server API.
+/// Why a file is not such a key.
 public enum AppStoreConnectKeyError: Error, Sendable, Hashable, CustomStringConvertible {
     case notPEM
     /// A certificate or a public key.

@@ -160,12 +160,12 @@ enum JSONReport {
 }
 
 extension JSONReport.Receipt {
-    init(_ notice: TroubledReceipt) {
+    init(_ receipt: TroubledReceipt) {
         self.init(
-            receiptID: notice.receiptID, bundleID: notice.bundleID, userID: notice.userID, orderID: notice.orderID,
-            transactionID: notice.transactionID, device: notice.device, submittedAt: notice.submittedAt,
-            attempts: notice.attempts, problem: notice.problem.rawValue, detail: notice.detail,
-            action: English().action(notice.problem))
+            receiptID: receipt.receiptID, bundleID: receipt.bundleID, userID: receipt.userID, orderID: receipt.orderID,
+            transactionID: receipt.transactionID, device: receipt.device, submittedAt: receipt.submittedAt,
+            attempts: receipt.attempts, problem: receipt.problem.rawValue, detail: receipt.detail,
+            action: English().action(receipt.problem))
     }
 }
 

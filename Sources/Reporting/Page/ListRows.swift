@@ -10,15 +10,16 @@ struct ListRows {
     ]
     static let suspicionColumns: [Phrase] = [.what, .transaction, .app, .product, .users, .found]
 
-    func html(_ notice: TroubledReceipt) -> HTML {
-        let user: HTML = notice.userID.map(HTML.foreign) ?? "<span class=\"soft\">\(readers.text(.nobody))</span>"
+    func html(_ receipt: TroubledReceipt) -> HTML {
+        let user: HTML = receipt.userID.map(HTML.foreign) ?? "<span class=\"soft\">\(readers.text(.nobody))</span>"
         return """
-            <tr><td><code class="id">\(notice.receiptID.description)</code></td><td>\(user)</td>\
-            <td>\(HTML.foreign(notice.bundleID))</td>\
-            <td>\(readers.each { $0.moment(notice.submittedAt) })</td>\
-            <td>\(readers.each { "\($0.words.sentence(notice.problem))" })<span class="soft">\(notice.detail)</span></td>\
-            <td class="figure">\(notice.attempts)</td><td>\(HTML.foreign(Device.text(notice.device)))</td>\
-            <td>\(readers.each { "\($0.words.action(notice.problem))" })</td></tr>
+            <tr><td><code class="id">\(receipt.receiptID.description)</code></td><td>\(user)</td>\
+            <td>\(HTML.foreign(receipt.bundleID))</td>\
+            <td>\(readers.each { $0.moment(receipt.submittedAt) })</td>\
+            <td>\(readers.each { "\($0.words.sentence(receipt.problem))" })\
+            <span class="soft">\(receipt.detail)</span></td>\
+            <td class="figure">\(receipt.attempts)</td><td>\(HTML.foreign(Device.text(receipt.device)))</td>\
+            <td>\(readers.each { "\($0.words.action(receipt.problem))" })</td></tr>
 
             """
     }
