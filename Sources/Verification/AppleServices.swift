@@ -167,7 +167,7 @@ extension ServerAPIClient {
     package var access: ServerAPIOutcome<SignedTransaction> {
         get async {
             do {
-                return try await transactionInfo("1")
+                return try await transactionInfo(Self.nobodysTransactionID)
             } catch {
                 return .notTried
             }

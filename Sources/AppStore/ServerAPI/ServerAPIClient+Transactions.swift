@@ -1,6 +1,9 @@
 import Foundation
 
 extension ServerAPIClient {
+    /// An id that no transaction has.
+    public static let nobodysTransactionID = "1"
+
     /// Get Transaction Info: one transaction as it stands now, refunds included.
     ///
     /// - Parameter transactionID: any of Apple's ids of a transaction, original or not.

@@ -17,7 +17,7 @@ struct ServerAPIRequest: Sendable {
     }
 
     /// A question about a transaction that nobody has, which Apple answers whenever it is up.
-    static let nobodysTransaction = ServerAPIRequest.transactionInfo(of: "1")
+    static let nobodysTransaction = ServerAPIRequest.transactionInfo(of: ServerAPIClient.nobodysTransactionID)
 
     /// Get Transaction Info.
     static func transactionInfo(of transactionID: String) -> ServerAPIRequest {
