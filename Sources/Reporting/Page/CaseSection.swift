@@ -16,11 +16,7 @@ struct CaseSection {
 
             """
         if total == 0 { return heading + "<p class=\"good\">\(readers.text(.noCases))</p>" }
-        let caption = readers.each {
-            $0.words.html(
-                page.shown < total ? .firstOf : .allOf,
-                ["n": "\($0.number(page.shown))", "total": "\($0.number(total))"])
-        }
+        let caption = readers.caption(shown: page.shown, of: total, part: .firstOf, whole: .allOf)
         let columns = CaseRow.columns.map { "\(readers.text($0))" as HTML }
         return """
             \(heading)\(overflow)<noscript><p class="early">\(readers.first.words(.scriptOff))</p></noscript>

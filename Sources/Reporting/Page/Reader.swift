@@ -79,12 +79,15 @@ struct Readers {
 
     func text(_ phrase: Phrase) -> HTML { each { $0.words.html(phrase) } }
 
-    /// What stands above a list: how much of it is shown, if not all is; otherwise its order.
-    func caption(shown: Int, of total: Int) -> HTML {
+    /// What stands above a list: how much of it is shown.
+    ///
+    /// - Parameters:
+    ///   - part: says so of a list of which not all is shown.
+    ///   - whole: says so of one that is shown whole.
+    func caption(shown: Int, of total: Int, part: Phrase = .partOfList, whole: Phrase = .wholeList) -> HTML {
         each {
             $0.words.html(
-                shown < total ? .partOfList : .latestFirst,
-                ["n": "\($0.number(shown))", "total": "\($0.number(total))"])
+                shown < total ? part : whole, ["n": "\($0.number(shown))", "total": "\($0.number(total))"])
         }
     }
 }

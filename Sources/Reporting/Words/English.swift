@@ -363,7 +363,7 @@ struct English: Wording {
         case .unusable: "Receipts that could not be used"
         case .unverified: "Receipts still not verified"
         case .suspicious: "Suspicious"
-        case .latestFirst: "All {total}."
+        case .wholeList: "All {total}."
         case .partOfList: "The first {n} of {total}; lost-orders.xlsx holds all."
         case .uploaded: "Uploaded"
         case .nights: "Nights with it"

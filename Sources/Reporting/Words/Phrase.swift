@@ -48,7 +48,7 @@ enum Phrase: String, CaseIterable {
     case deliverName, redeliverName, makeUpName, findBuyerName, askUsersName, lookOutName, waitName, investigateName
     case clear, shown, shownOf, noMatch, rowsFromTo, sortBy, scriptOff
     // Lists
-    case unusable, unverified, suspicious, latestFirst, partOfList, uploaded, nights, what, users, found
+    case unusable, unverified, suspicious, wholeList, partOfList, uploaded, nights, what, users, found
     // Sales
     case soldAgainstSeen, salesSummary, salesNote, salesEqual, country, allCountries, unitsSold, unitsSeen, difference
     case differenceAround, refundsSold, refundsSeen

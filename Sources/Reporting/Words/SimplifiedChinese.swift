@@ -351,7 +351,7 @@ struct SimplifiedChinese: Wording {
         case .unusable: "不可用的票据"
         case .unverified: "尚未验证的票据"
         case .suspicious: "可疑"
-        case .latestFirst: "共 {total} 条。"
+        case .wholeList: "共 {total} 条。"
         case .partOfList: "共 {total} 条，这里是前 {n} 条；全部见 lost-orders.xlsx。"
         case .uploaded: "上传时间"
         case .nights: "连续晚数"
