@@ -10958,6 +10958,8 @@ CREATE INDEX transactions_not_owed_by_token ON iap.transactions USING btree (app
 
 CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (found_bundle_id IS NOT NULL));
 
+CREATE INDEX transactions_of_testers ON iap.transactions USING btree (bundle_id, delivered_at) WHERE ((place = 'black'::text) AND (delivered_by = 'claim'::text) AND (environment = 'Sandbox'::text));
+
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
 CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE (starts_with(place, 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));

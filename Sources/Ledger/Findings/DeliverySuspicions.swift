@@ -24,7 +24,8 @@ extension LedgerSession {
         }
     }
 
-    /// What an app's server admitted as a tester's purchase, and delivered, of an app whose purchases are paid.
+    /// What an app's server admitted as a tester's purchase, and delivered, of an app whose purchases are paid. A
+    /// genuine receipt of it proves that nobody paid.
     func forEachTestersPurchase(
         of apps: [App], since: Date, _ body: (Suspicion) throws -> Void
     ) async throws {
@@ -35,9 +36,9 @@ extension LedgerSession {
                     transaction_id, bundle_id, environment, product_id, delivered_at AS first_seen_at,
                     array_remove(ARRAY[user_id], NULL) AS user_ids, booked_milliunits, booked_currency
                 FROM \(stored: .transactions)
-                WHERE place = 'black' AND source = 'app_server' AND delivered_by = 'claim'
-                    AND bundle_id = \(app.bundleID.text) AND environment = \(Environment.sandbox.rawValue)
-                    AND delivered_at >= \(since)
+                WHERE place = 'black' AND delivered_by = 'claim' AND environment = 'Sandbox'
+                    AND (source = 'app_server' OR admitted_user_id IS NOT NULL)
+                    AND bundle_id = \(app.bundleID.text) AND delivered_at >= \(since)
                 ORDER BY delivered_at, transaction_id
                 """
             ) { row in try body(try Suspicion(unproved: row, [.sandbox])) }

@@ -204,17 +204,19 @@ import Verification
 
     // MARK: Delivered, and never paid
 
-    /// Apple is not asked of it: nobody paid in sandbox.
-    @Test func whatWasAdmittedAsATestersAndDeliveredIsNamed() async throws {
+    /// Apple is not asked of it: nobody paid in sandbox. Nor did anybody if its receipt came.
+    @Test(arguments: [false, true])
+    func whatWasAdmittedAsATestersAndDeliveredIsNamed(isUploaded: Bool) async throws {
         try await withReasking { play in
+            let tested = SimulatedTransaction(
+                id: "2000000000000118", productID: "gems.60", purchasedAt: play.began - 3600)
+            if isUploaded { try await play.upload(play.receipt([tested], environment: .sandbox), for: tested) }
             _ = try await play.server(
                 """
                 SELECT iap.admit(
                     \(Play.bundleID), 'Sandbox', '2000000000000118', '2000000000000118', 'gems.60', 1,
                     \(play.began - 3600), 'anna') AS answer
                 """)
-            let tested = SimulatedTransaction(
-                id: "2000000000000118", productID: "gems.60", purchasedAt: play.began - 3600)
             #expect(try await play.claim(tested) == "delivered")
             let named = try await play.night().findings.suspicions
             #expect(named.map(\.kind) == [.deliveredUnproved] && named.first?.subject.environment == .sandbox)

@@ -151,6 +151,9 @@ CREATE INDEX transactions_by_account ON iap.transactions (app_transaction_id) WH
 -- Delivered, and Apple never said that it was paid: next to nothing, where receipts are uploaded.
 CREATE INDEX transactions_unproved ON iap.transactions (bundle_id, environment, delivered_at)
     WHERE place = 'black' AND source = 'app_server' AND delivered_by = 'claim';
+-- What testers bought, and got: few beside what was paid.
+CREATE INDEX transactions_of_testers ON iap.transactions (bundle_id, delivered_at)
+    WHERE place = 'black' AND delivered_by = 'claim' AND environment = 'Sandbox';
 CREATE INDEX transactions_of_other_apps ON iap.transactions (delivered_at)
     WHERE place = 'black' AND found_bundle_id IS NOT NULL;
 CREATE INDEX transactions_refunded_first ON iap.transactions (delivered_at)
