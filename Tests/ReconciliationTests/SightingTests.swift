@@ -41,6 +41,29 @@ import Testing
         #expect(sameTime.heard().transactions == [words[1].screened])
     }
 
+    /// As the ledger does where it hears of one after the other: else a purchase that is owed again would be kept from
+    /// that by what shares its batch, and its receipt settled.
+    @Test(arguments: [true, false])
+    func aRefundEndsByALaterWordOfABetterSource(isRefundFirst: Bool) throws {
+        let refund = try sighted(refunded: true, source: .local, at: 60)
+        func heard(_ word: SightedTransaction) -> [ScreenedTransaction] {
+            (isRefundFirst ? [refund, word] : [word, refund]).heard().transactions
+        }
+        for ending in [
+            try sighted(at: 7_200, made: 3_600), try sighted(at: 7_200, made: 60),
+            try sighted(source: .serverAPI, at: 7_200),
+        ] {
+            #expect(heard(ending) == [ending.screened])
+        }
+        // A receipt that was made before, a history that may lag, what is older, and a poorer source end none.
+        for other in [
+            try sighted(at: 7_200, made: 30), try sighted(source: .serverAPI, at: 1_800), try sighted(at: 30),
+            try sighted(source: .appServer, at: 7_200),
+        ] {
+            #expect(heard(other) == [refund.screened])
+        }
+    }
+
     /// Whatever comes first in the batch: the refund was taken back, and the better source tells the rest.
     @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]])
     func aRefundThatItsOwnSourceTookBackCountsForNothingBesideAnother(order: [Int]) throws {

@@ -37,14 +37,17 @@ public struct ScreenedTransaction: Hashable, Sendable {
 
     /// Whether this tells more of the same transaction than the other. Of one source, the later word tells more: it may
     /// take a refund back, unless it is read from an older receipt. Of several, a refund comes before none, as a poorer
-    /// source may not tell it; then the better source. An upgrade is never taken back, whoever tells of it.
+    /// source may not tell it, unless a better one ends it; then the better source. An upgrade is never taken back,
+    /// whoever tells of it.
     fileprivate func tellsMore(than other: ScreenedTransaction) -> Bool {
         // A run verifies all at one moment. What receipts tell is as old as they are.
         if source == other.source, (verifiedAt, toldAt) != (other.verifiedAt, other.toldAt) {
             let isLater = (verifiedAt, toldAt) > (other.verifiedAt, other.toldAt)
             return isLater ? !knowsLess(than: other) : other.knowsLess(than: self)
         }
-        if isRefunded != other.isRefunded { return isRefunded }
+        if isRefunded != other.isRefunded {
+            return isRefunded ? !other.endsRefund(of: self) : endsRefund(of: other)
+        }
         if transaction.isUpgraded != other.transaction.isUpgraded { return transaction.isUpgraded }
         return source > other.source
     }
@@ -61,6 +64,18 @@ public struct ScreenedTransaction: Hashable, Sendable {
             return other.isRefunded && toldAt < other.toldAt
         }
         return other.transaction.isUpgraded && !transaction.isUpgraded
+    }
+
+    /// Whether this is a later word of Apple's, that there is no refund, and not from a receipt that was made before:
+    /// what the ledger makes of it by `iap.ends_refund` if it hears of one after the other. A customer's history may
+    /// lag behind what Apple told by itself (`iap.may_not_know`).
+    private func endsRefund(of other: ScreenedTransaction) -> Bool {
+        guard !isRefunded, let refundedAt = other.transaction.refundedAt else { return false }
+        let told = madeAt ?? verifiedAt
+        let refundTold = other.madeAt ?? other.verifiedAt
+        return source > .local && source >= other.source && verifiedAt > max(other.verifiedAt, refundedAt)
+            && told >= refundTold && (told >= refundedAt || told == refundTold)
+            && (madeAt != nil || told > refundTold + 3600)
     }
 
     /// Takes over what only the other one says, as the ledger does if it hears of one after the other: `verifyReceipt`
