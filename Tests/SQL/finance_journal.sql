@@ -326,6 +326,18 @@ SELECT is_empty(
     $$SELECT test.finance('SELECT transactions::text FROM finance.unclaimed_liability_as_of(''2027-07-05'')
     WHERE transactions < 0')$$, 'no day ends with less than nothing owed');
 
+-- Of what is not owed for another reason, Apple's share of a refund is neither refunded nor kept.
+SELECT test.hear(test.heard(
+    '48', 'server_api', exclusion => 'upgraded', purchased_at => '2027-07-05 09:00+00',
+    refunded_at => '2027-07-05 10:00+00', verified_at => '2027-07-07 02:00+00', revocation_type => 'REFUND_PRORATED',
+    revocation_percentage => 40000));
+SELECT test.is_explained('what was upgraded');
+-- And a run that has not closed its books is no closing.
+INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
+VALUES ('2027-07-07 03:00+00', '2027-07-07 03:00+00', 'h', 1, '1');
+SELECT is_empty(
+    $$SELECT FROM finance.closings WHERE as_of = '2027-07-07 03:00+00'$$, 'finance hears of a run once it has closed');
+
 -- The journal explains the ledger, and what it does not shows; so does what is gone.
 DELETE FROM iap.transactions WHERE transaction_id = '1';
 SELECT set_eq(

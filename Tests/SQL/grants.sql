@@ -192,14 +192,31 @@ SELECT test.bought_days_ago(id, id, 'pass.month', 2), test.open_case(id, '{ann}'
 UPDATE iap.cases SET periods = ARRAY[transaction_id] WHERE transaction_id IN ('d1', 'd2');
 SELECT test.period('d0', 'd1', -1, 30, 'z.month', 'com.example.z'),
     test.in_sandbox('d3', 'd2', -1, 30, 'pass.month'), test.entitle('d1', 28), test.entitle('d2', 28);
--- One that went by: the case is another app's. And one whose case has ended, with an oldest period that left white.
+-- One that went by: the case is another app's. And one whose case has ended, with an oldest period that left white;
+-- what is under way is another's.
 SELECT test.period('g1', 'g1', -60, -30), test.period('h1', 'h1', -90, -60), test.period('h2', 'h1', -60, -30),
     test.period('h1', 'h1', -90, -60, bundle_id => 'com.example.z'),
     test.in_sandbox('h1', 'h1', -90, -60, 'pass.month', NULL), test.open_case('g1', '{ann}'),
     test.open_case('h1', '{ann}');
 UPDATE iap.cases SET periods = '{g1}', bundle_id = 'com.example.z' WHERE transaction_id = 'g1';
 UPDATE iap.cases SET periods = '{h1,h2}' WHERE transaction_id = 'h1';
-SELECT test.exclude('h1', 'refunded'), test.entitle('g1', 30), test.entitle('h1', 30);
+SELECT test.exclude('h1', 'refunded');
+INSERT INTO iap.cases
+SELECT (jsonb_populate_record(cases, others.here)).*
+FROM iap.cases
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.z"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
+WHERE transaction_id = 'h1';
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+SELECT transaction_id, bundle_id, environment, 'ann', 1, now(), 'iap-reconcile', 1, now(), now() + interval '10 minutes'
+FROM iap.cases
+WHERE transaction_id = 'h1' AND (bundle_id, environment) <> ('com.example.a', 'Production');
+-- And one that a sweep withdrew is none.
+SELECT test.period('k1', 'k1', -60, -30), test.open_case('k1', '{ann}');
+UPDATE iap.cases
+SET periods = '{k1}', state = 'closed', closed_at = now(), closed_as = 'withdrawn', closed_by = 'run 1'
+WHERE transaction_id = 'k1';
+SELECT test.entitle(id, 30) FROM unnest(ARRAY['g1', 'h1', 'k1']) AS id;
 -- What a tester of another app was granted.
 SELECT test.in_sandbox('i0', 'i1', -20, 20, 'pass.month');
 UPDATE iap.transactions SET bundle_id = 'com.example.z' WHERE transaction_id = 'i0';
@@ -207,11 +224,11 @@ SELECT test.entitle('i1', 20), test.said_days_ago('i1', 15), test.period('i1', '
 SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 100)');
 SELECT results_eq(
     $$SELECT concat_ws(' ', transaction_id COLLATE "default", place) FROM iap.transactions
-    WHERE bundle_id = 'com.example.a' AND environment = 'Production' AND transaction_id ~ '^[abdghi]'
+    WHERE bundle_id = 'com.example.a' AND environment = 'Production' AND transaction_id ~ '^[abdghik]'
     ORDER BY transaction_id$$,
     ARRAY[
         'a1 black', 'a2 black', 'b1 black', 'b2 white', 'd1 black', 'd2 black', 'g1 black', 'h1 excluded', 'h2 white',
-        'i1 black'],
+        'i1 black', 'k1 black'],
     'each grant delivers what it was said for');
 
 SELECT is_empty(
