@@ -187,6 +187,11 @@ SELECT test.period('a1', 'a1', -40, -4), test.entitle('a1', 26), test.said_days_
 -- An upgrade of a year whose end is not known: nothing says that this was over when the grant was said.
 SELECT test.bought_days_ago('b1', 'b1', 'pass.year', 42), test.entitle('b1', 325), test.said_days_ago('b1', 40),
     test.period('b0', 'b1', -41, 30, 'z.month', 'com.example.z'), test.period('b2', 'b1', -10, 20, 'premium.month');
+-- Into another product, where the end of what came before is known, days ahead; and where it is not, a day.
+SELECT test.period('l1', 'l1', -40, -5), test.entitle('l1', 25), test.said_days_ago('l1', 8),
+    test.period('l2', 'l1', -5, 25, 'premium.month');
+SELECT test.bought_days_ago('m1', 'm1', 'pass.year', 42), test.entitle('m1', 325), test.said_days_ago('m1', 12),
+    test.period('m2', 'm1', -10.5, 20, 'premium.month');
 -- First periods that cases tell of, and whose end is not known: nothing came after them.
 SELECT test.bought_days_ago(id, id, 'pass.month', 2), test.open_case(id, '{ann}') FROM unnest(ARRAY['d1', 'd2']) AS id;
 UPDATE iap.cases SET periods = ARRAY[transaction_id] WHERE transaction_id IN ('d1', 'd2');
@@ -224,11 +229,11 @@ SELECT test.entitle('i1', 20), test.said_days_ago('i1', 15), test.period('i1', '
 SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 100)');
 SELECT results_eq(
     $$SELECT concat_ws(' ', transaction_id COLLATE "default", place) FROM iap.transactions
-    WHERE bundle_id = 'com.example.a' AND environment = 'Production' AND transaction_id ~ '^[abdghik]'
+    WHERE bundle_id = 'com.example.a' AND environment = 'Production' AND transaction_id ~ '^[abdghiklm]'
     ORDER BY transaction_id$$,
     ARRAY[
         'a1 black', 'a2 black', 'b1 black', 'b2 white', 'd1 black', 'd2 black', 'g1 black', 'h1 excluded', 'h2 white',
-        'i1 black', 'k1 black'],
+        'i1 black', 'k1 black', 'l1 black', 'l2 black', 'm1 black', 'm2 white'],
     'each grant delivers what it was said for');
 
 SELECT is_empty(
