@@ -112,6 +112,17 @@ WHERE transaction_id = '30' AND state = 'open';
 SELECT test.run_as('iap_support', $$SELECT iap.reopen('30', 'tom', 'x', 'com.example.a', 'Production')$$);
 SELECT is(
     test.cases_of('30'), 'a Production open, a Sandbox closed, z Production closed', 'one of three is open again');
+SELECT is((SELECT state FROM test.case_of('4')), 'closed', 'and no other purchase''s');
+
+-- What ended before its purchase left white ended as it did.
+SELECT test.admit('50', user_id => NULL), test.open_case('50', '{ann}');
+UPDATE iap.cases
+SET state = 'closed', closed_at = now(), closed_as = 'withdrawn', closed_by = 'run 1', told_run_id = 1
+WHERE transaction_id = '50';
+SELECT is(test.claim('50'), 'delivered', 'what a sweep withdrew is claimed');
+SELECT results_eq(
+    $$SELECT closed_as, closed_by, told_run_id FROM iap.cases WHERE transaction_id = '50'$$,
+    $$VALUES ('withdrawn', 'run 1', 1::bigint)$$, 'which no run tells a second time');
 
 SELECT * FROM finish();
 ROLLBACK;
