@@ -51,6 +51,52 @@ SELECT results_eq(
     $$SELECT state, next_attempt_at IS NULL FROM iap.receipts WHERE payload = 'bare'$$,
     $$VALUES ('unusable', true)$$, 'what can''t be used is not tried again because it is uploaded again');
 
+-- Each by itself; and none displaces what was known, nor brings back a device that was purged.
+SELECT test.submit('piecewise', 'eve'), test.submit('piecewise', 'eve', '5'),
+    test.submit('piecewise', 'eve', order_id => 'order-5'),
+    test.submit('piecewise', 'eve', device => '{"model": "iPhone9,1"}');
+SELECT results_eq(
+    $$SELECT transaction_id, order_id, device ->> 'model' FROM iap.receipts WHERE payload = 'piecewise'$$,
+    $$VALUES ('5', 'order-5', 'iPhone9,1')$$, 'piece by piece');
+SELECT test.submit('of an order', 'eve', '6', 'order-6'),
+    test.submit('of an order', 'eve', '7', 'order-7', '{"model": "iPhone9,1"}');
+SELECT results_eq(
+    $$SELECT transaction_id, order_id, device ->> 'model' FROM iap.receipts WHERE payload = 'of an order'$$,
+    $$VALUES ('6', 'order-6', 'iPhone9,1')$$, 'beside what is known');
+UPDATE iap.receipts SET device = NULL, device_purged_at = now() WHERE payload IN ('of an order', 'piecewise');
+UPDATE iap.receipts SET order_id = NULL WHERE payload = 'piecewise';
+UPDATE iap.receipts AS r
+SET seal = audit.receipt_seal(
+    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state, is_erased)
+WHERE payload = 'piecewise';
+SELECT test.submit('of an order', 'eve', device => '{"model": "iPhone9,1"}'),
+    test.submit('piecewise', 'eve', '8', 'order-8', '{"model": "iPhone9,1"}');
+SELECT results_eq(
+    $$SELECT order_id, device FROM iap.receipts WHERE payload IN ('of an order', 'piecewise') ORDER BY order_id$$,
+    $$VALUES ('order-6', NULL::jsonb), ('order-8', NULL)$$, 'a device that was purged stays so');
+-- What is said again changes nothing, and so locks nothing: also where a device was purged, or none is told.
+SELECT set_config('test.updated', pg_stat_get_xact_tuples_updated('iap.receipts'::regclass)::text, true);
+SELECT test.submit('of an order', 'eve', '6', 'order-6', '{"model": "iPhone9,1"}'),
+    test.submit('of an order', 'eve'), test.submit('bare'), test.submit('bare', 'ann', '3', 'order-3'),
+    test.submit('the same receipt', 'bob'),
+    test.submit('of no device', device => '{"model": "iPhone9,1"}');
+SELECT is(
+    pg_stat_get_xact_tuples_updated('iap.receipts'::regclass)::text, current_setting('test.updated'),
+    'a receipt that is handed in again is left alone');
+SELECT is_empty(
+    $$SELECT FROM test.misfits JOIN iap.receipts ON row = receipt_id::text WHERE user_id = 'eve'$$,
+    'and each row fits its seal');
+
+-- Two payloads of one user that lie in one bucket are two receipts.
+SELECT test.submit(payload, 'flo')
+FROM (
+    SELECT 'number ' || n AS payload FROM generate_series(1, 10000) AS n
+    WHERE get_byte(sha256(convert_to('number ' || n, 'UTF8')), 0) & 63 = 7
+    LIMIT 2) AS of_bucket;
+SELECT results_eq(
+    $$SELECT count(*), count(DISTINCT payload), min(bucket), max(bucket) FROM iap.receipts WHERE user_id = 'flo'$$,
+    $$VALUES (2::bigint, 2::bigint, 7::smallint, 7::smallint)$$, 'both are kept');
+
 -- Nothing is dropped.
 SELECT is(test.submit(NULL), test.submit(''), 'no payload is stored as an empty one');
 SELECT ok(test.submit('无法解析的收据 🧾 "''\;--' || E'\x01') > 0, 'any text is a payload');
