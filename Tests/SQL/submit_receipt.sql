@@ -99,6 +99,10 @@ SELECT results_eq(
 
 -- Nothing is dropped.
 SELECT is(test.submit(NULL), test.submit(''), 'no payload is stored as an empty one');
+SELECT test.submit('of nobody', '', '', '');
+SELECT results_eq(
+    $$SELECT user_id, transaction_id, order_id FROM iap.receipts WHERE payload = 'of nobody'$$,
+    $$VALUES (NULL::text, NULL::text, NULL::text)$$, 'and an empty word is none');
 SELECT ok(test.submit('无法解析的收据 🧾 "''\;--' || E'\x01') > 0, 'any text is a payload');
 SELECT ok(test.submit(repeat('x', 1000000)) > 0, 'a megabyte is a payload');
 SELECT ok(test.submit('p', E'tab\tand\nnewline') > 0, 'control characters are a user');
