@@ -151,6 +151,23 @@ SELECT test.submit('many', order_id => 'o7');
 SELECT results_eq(
     $$SELECT times, uploads_left_out FROM iap.uploads JOIN iap.receipts USING (bucket, receipt_id)
     WHERE payload = 'many' AND uploads.order_id = 'o7'$$, $$VALUES (2, 3)$$, 'one that is kept counts on');
+-- What a receipt beside it in its bucket was uploaded for is that one's own, and so is how much that is.
+SELECT test.submit(payload, order_id => order_id)
+FROM (
+    SELECT 'beside ' || number AS payload
+    FROM generate_series(1, 10000) AS number
+    WHERE get_byte(sha256(convert_to('beside ' || number, 'UTF8')), 0) & 63
+        = (SELECT bucket FROM iap.receipts WHERE receipts.payload = 'many')
+    LIMIT 1
+) AS beside
+CROSS JOIN unnest(ARRAY['n1', 'n2']) AS order_id;
+SELECT is(
+    (SELECT count(*) FROM iap.uploads JOIN iap.receipts USING (bucket, receipt_id) WHERE payload LIKE 'beside %'),
+    2::bigint, 'a receipt beside it has room');
+SELECT test.submit('many', order_id => 'n1'), test.submit('many', transaction_id => 't1', order_id => 'o7');
+SELECT results_eq(
+    $$SELECT count(*), max(uploads_left_out) FROM iap.uploads JOIN iap.receipts USING (bucket, receipt_id)
+    WHERE payload = 'many'$$, $$VALUES (1000::bigint, 5)$$, 'and what is new to the full one is counted still');
 
 SELECT * FROM finish();
 ROLLBACK;
