@@ -65,6 +65,39 @@ import Testing
         #expect(((try? Certificate(der: certificate)) != nil) == isRead)
     }
 
+    /// SHA-1 can be forged by now, and Apple never signed those that sign transactions over it.
+    @Test func isNotSignedOverSHA1WhereItSignsTransactions() {
+        let old = TrustRoots.compiledIn(AppleIntermediateCertificates.developerRelations)
+        let error = #expect(throws: ChainError.self) {
+            try CertificateChain.verify(
+                leaf: old, intermediates: [], roots: .apple, at: Date(timeIntervalSince1970: 1_514_048_624),
+                requirements: .signedTransaction)
+        }
+        guard case .refused(let name, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(name.contains("Worldwide Developer Relations"))
+    }
+
+    /// Whoever makes one chooses it, and people read it.
+    @Test(arguments: [("/O=A company", "/O=A company"), ("/O=x/CN=A\u{1B}[2J company", "A [2J company")])
+    func hasANameToShow(subject: String, name: String) async throws {
+        let pem = try await ChildProcess.runSuccessfully(
+            "/usr/bin/openssl",
+            ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "/dev/null"]
+                + ["-subj", subject])
+        let certificate = try #require(try TrustRoots.none.adding(contentsOf: pem.utf8).certificates.first)
+        #expect(certificate.name == name && certificate.issuerName == name)
+    }
+
+    /// Anybody can make one and send it, and no night may end by it.
+    @Test func isNoneThatEndsBeforeItBegins() async throws {
+        let pem = try await CertificateAuthority.make().issue(for: "DNS:localhost", days: -1).certificate
+        let der = try #require(Data(base64Encoded: TestChain.base64(pem)))
+        #expect(throws: MalformedCertificate("has no readable period of validity")) { try Certificate(der: Array(der)) }
+    }
+
     @Test func holdsWithinItsPeriodOnly() async throws {
         let authority = try await SharedAuthority.authority
         let chain = try verify(authority)
@@ -93,6 +126,47 @@ import Testing
         #expect(!holds(at: now.addingTimeInterval(-86_400)))
     }
 
+    /// A receipt's own certificate is proved by it alone: a forger may send one that is as long as the genuine one.
+    @Test func aRememberedChainVouchesForNoOther() async throws {
+        let authority = try await SharedAuthority.authority
+        let (leaf, intermediate) = (authority.leaf, authority.intermediate)
+        let chains = ChainVerifier(roots: try await SharedAuthority.roots, requirements: .appReceipt)
+        func holds(_ leaf: [UInt8], _ intermediates: [[UInt8]]) -> Bool {
+            (try? chains.verify(leaf: leaf, intermediates: intermediates, at: now)) != nil
+        }
+        func isHeld(_ leaf: [UInt8], _ intermediate: [UInt8]) throws -> Bool {
+            let (signer, above) = (try Certificate(der: leaf), try Certificate(der: intermediate))
+            return (try? chains.verify(leaf: signer, intermediates: [above], at: now)) != nil
+        }
+        #expect(holds(leaf, [intermediate]))
+        let altered = { (certificate: [UInt8]) -> [UInt8] in
+            Array(certificate.dropLast()) + [(certificate.last ?? 0) ^ 1]
+        }
+        #expect(!holds(altered(leaf), [intermediate]) && !holds(leaf, [altered(intermediate)]))
+        #expect(try !isHeld(altered(leaf), intermediate) && !isHeld(leaf, altered(intermediate)))
+        #expect(!holds(leaf + intermediate, [[]]) && !holds(leaf, [intermediate, []]))
+        #expect(try holds(leaf, [intermediate]) && isHeld(leaf, intermediate))
+    }
+
+    /// A signer's certificate may outlive those above it.
+    @Test func aRememberedChainHoldsOnlyAsLongAsAllOfIt() async throws {
+        let root = try await CertificateAuthority.make()
+        let intermediate = try await root.subordinate(extensions: ["\(ChainRequirements.developerRelations)=DER:0500"])
+        let leaf = try await intermediate.issue(
+            to: "Leaf", extensions: ["\(ChainRequirements.receiptSigning)=DER:0500"], days: 20
+        ).certificate
+        let chains = ChainVerifier(
+            roots: try TrustRoots.none.adding(contentsOf: root.certificate.utf8), requirements: .signedTransaction)
+        let ders = try [leaf, intermediate.certificate].map {
+            Array(try #require(Data(base64Encoded: TestChain.base64($0))))
+        }
+        for (days, holds) in [(1, true), (10, false), (1, true)] as [(Double, Bool)] {
+            let date = Date.now.addingTimeInterval(days * 86_400)
+            let chain = try? chains.verify(leaf: ders[0], intermediates: [ders[1]], at: date)
+            #expect((chain != nil) == holds)
+        }
+    }
+
     @Test func endsInOneOfOurRootsOnly() async throws {
         let authority = try await SharedAuthority.authority
         #expect(throws: ChainError.untrustedRoot(issuer: "Test root")) { try verify(authority, roots: .apple) }
@@ -117,6 +191,47 @@ import Testing
         #expect(
             throws: ChainError.missingMarker(ReceiptAuthority.developerRelations, certificate: "Test intermediate")
         ) { try verify(noIntermediate) }
+    }
+
+    /// Below a root of Apple's anybody's developer certificate may end; below a user's own only what the user signs.
+    @Test func asksForTheIntermediatesMarkerBelowApplesRootsAlways() async throws {
+        let exempting = ChainRequirements(
+            intermediateMarker: ChainRequirements.developerRelations, exemptsAddedRoots: true, allowsSHA1: true)
+        let belowApples = TrustRoots.compiledIn(AppleIntermediateCertificates.iTunesStore)
+        let marker = ChainError.missingMarker(ChainRequirements.developerRelations, certificate: "Apple Root CA")
+        #expect(throws: marker) {
+            try CertificateChain.verify(
+                leaf: belowApples, intermediates: [], roots: .apple, at: Date(timeIntervalSince1970: 1_335_798_355),
+                requirements: exempting)
+        }
+        let own = try await ReceiptAuthority.make(intermediateMarker: nil)
+        let chain = try ChainVerifier(
+            roots: try TrustRoots.none.adding(contentsOf: own.root), requirements: .appReceipt
+        ).verify(leaf: own.leaf, intermediates: [own.intermediate], at: now)
+        #expect(chain.rootName == "Test root")
+    }
+
+    /// As Xcode's are, which a user adds.
+    @Test func asksNoMarkerOfASignerThatIsTrustedItself() async throws {
+        let authority = try await ReceiptAuthority.make(leafMarker: nil)
+        let roots = try TrustRoots.none.adding(contentsOf: authority.leaf)
+        #expect(try verify(authority, roots: roots, intermediates: []).rootName == "Test leaf")
+    }
+
+    /// They stand beside the receipts in the report.
+    @Test func saysWhatIsWrong() throws {
+        let date = Date(timeIntervalSince1970: 1_700_000_000)
+        let malformed = MalformedCertificate("is not one certificate in DER form")
+        let texts: [(ChainError, String)] = [
+            (.expired(certificate: "A", at: date), "the certificate “A” had expired on 2023-11-14T22:13:20Z"),
+            (.notYetValid(certificate: "A", at: date), "the certificate “A” was not yet valid on 2023-11-14T22:13:20Z"),
+            (.untrustedRoot(issuer: "A"), "the chain ends in “A”, which is none of the trusted roots"),
+            (.missingMarker("1.2.3", certificate: "A"), "the certificate “A” lacks Apple's marker 1.2.3"),
+            (.badSignature(certificate: "A"), "the signature in the certificate “A” is wrong"),
+            (.refused(certificate: "A", "too old"), "the certificate “A” is refused: too old"),
+            (.malformed(malformed), "a certificate is not one certificate in DER form"),
+        ]
+        for (error, text) in texts { #expect(error.description == text) }
     }
 
     @Test func refusesAChangedCertificate() async throws {
