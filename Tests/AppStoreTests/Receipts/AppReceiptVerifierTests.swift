@@ -105,6 +105,36 @@ import Testing
         #expect(checked?.signature == (isRead ? SignatureStatus.valid : nil))
     }
 
+    /// Anybody can make these.
+    @Test func provesNothingWithoutExactlyOneSignature() async throws {
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        let receipt = try await SharedAuthority.receipt()
+        let bare = try Self.rewriting(part: 5, of: receipt) { tag, _ in ReceiptPayloadWriter.element(tag, []) }
+        let unsigned = try verifier.check(bare)
+        #expect(unsigned.signature == .absent)
+        #expect(try unsigned.contents.get().bundleID == "com.example.app")
+        let anonymous = try verifier.check(try Self.rewriting(part: 4, of: receipt) { _, _ in [] })
+        guard case .invalid = anonymous.signature else {
+            Issue.record("\(anonymous.signature)")
+            return
+        }
+        #expect(try anonymous.contents.get().bundleID == "com.example.app")
+        let doubled = try Self.rewriting(part: 5, of: receipt) { tag, signers in
+            ReceiptPayloadWriter.element(tag, signers + signers)
+        }
+        #expect(try verifier.check(doubled).signature == .invalid("there is more than one signature"))
+    }
+
+    /// A customer who buys often has hundreds of purchases in it; only what stands beside them is limited.
+    @Test func readsAReceiptOfAnySize() async throws {
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        var writer = ReceiptPayloadWriter.sample(made: SharedAuthority.moment.formatted(.iso8601))
+        writer.add(99, [UInt8](repeating: 7, count: SignedContainer.octetsBesideLimit))
+        let checked = try verifier.check(try await SharedAuthority.authority.appReceipt(writer.octets))
+        #expect(checked.signature == .valid)
+        #expect(try checked.contents.get().purchases.count == 1)
+    }
+
     /// The receipt with the first entry of a set in its signed data so many more times: of the digest algorithms, which
     /// are its second part, or of the certificates, its fourth.
     private static func repeating(_ more: Int, inPart part: Int, of receipt: [UInt8]) throws -> [UInt8] {
@@ -145,6 +175,14 @@ import Testing
         #expect(throws: ReceiptError.notPKCS7) { try verifier.check(Array("hello, world".utf8)) }
         let certificate = try await SharedAuthority.authority.root
         #expect(throws: ReceiptError.notPKCS7) { try verifier.check(certificate) }
+        for short: [UInt8] in [[0x30], [0x30, 0x82], [0x30, 0x82, 0x01]] {
+            #expect(throws: ReceiptError.notPKCS7) { try verifier.check(short) }
+        }
+        // They begin as one does.
+        let type: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+        let holdingNoData = ReceiptPayloadWriter.element(0x30, type + [0xA0, 0x03, 0x02, 0x01, 0x01])
+        #expect(throws: ReceiptError.notPKCS7) { try verifier.check(holdingNoData) }
+        #expect(throws: ReceiptError.notPKCS7) { try verifier.check([0x30, 0x80] + type + [0x1F, 0x81, 0x01, 0x00]) }
         for length in [20, 100, receipt.count / 2, receipt.count - 1] {
             #expect(throws: ReceiptError.truncated) { try verifier.check(Array(receipt.prefix(length))) }
         }

@@ -166,6 +166,17 @@ import Testing
         #expect(answer.transactions.map(\.quantity) == (flaw == nil ? [1] : []))
     }
 
+    /// Nothing may stand beside what is signed, nor be missing of it.
+    @Test(arguments: [2, 3]) func takesNoSignatureThatIsCutOffOrOfAnotherVersion(version: UInt8) async throws {
+        let authority = version == 2 ? try await Self.authority.value : try await SharedAuthority.authority
+        let blob = try await authority.purchaseSignature(version: version, Array(Self.fields().utf8))
+        #expect(TransactionReceiptSignature(blob)?.version == version)
+        #expect(blob.indices.allSatisfy { TransactionReceiptSignature(Array(blob[..<$0])) == nil })
+        #expect(TransactionReceiptSignature(blob + [0]) == nil)
+        for other: UInt8 in [0, 1, 4] { #expect(TransactionReceiptSignature([other] + blob.dropFirst()) == nil) }
+        #expect(throws: ReceiptError.empty) { try TransactionReceiptVerifier().check([]) }
+    }
+
     @Test(arguments: [
         ("{", ReceiptError.truncated), ("{ \"a\" = \"b\"; }", .payloadMalformed(position: 2)),
         ("{ \"purchase-info\" = \"e30=\"", .truncated),
