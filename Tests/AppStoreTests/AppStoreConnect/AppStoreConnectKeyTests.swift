@@ -49,6 +49,18 @@ import Testing
         #expect(error(of: encrypted) == .encrypted)
     }
 
+    /// Phrases that follow the name of the file.
+    @Test(arguments: [
+        (AppStoreConnectKeyError.notPEM, "is not in PEM form: it should begin with -----BEGIN PRIVATE KEY-----"),
+        (.notPrivate, "holds no private key: use the .p8 file that App Store Connect gave out"),
+        (.encrypted, "is encrypted: use the .p8 file as App Store Connect gave it out"),
+        (.unreadable, "holds a private key that can't be read: the file may be cut short or changed"),
+        (.notP256, "holds a private key that is not on the curve P-256, which App Store Connect's keys are on"),
+    ])
+    func saysWhatIsWrong(error: AppStoreConnectKeyError, text: String) {
+        #expect(error.description == text)
+    }
+
     @Test func neverShowsTheKey() async throws {
         let key = try await TestChain.shared.value.key
         var dumped = ""

@@ -191,6 +191,36 @@ import Testing
         }
     }
 
+    /// The sentences stand in reports and logs.
+    @Test(
+        arguments: [
+            (.tooLarge(limit: 7), "the JWS is larger than 7 bytes"),
+            (.notCompact("why"), "not a JWS in compact form: why"),
+            (.malformedHeader("why"), "the JWS header is malformed: why"),
+            (.algorithm("HS256"), "the JWS is signed with “HS256”; only ES256 is accepted"),
+            (.certificateCount(2), "the JWS header has 2 certificates (x5c) in place of three"),
+            (.malformedPayload, "the signed payload is not a JSON object"),
+            (.noSigningDate, "the signed payload doesn't say when it was signed"),
+            (
+                .chain(.badSignature(certificate: "A")),
+                "the certificates of the JWS are not accepted: the signature in the certificate “A” is wrong"
+            ),
+            (.keyNotP256, "the certificate's key is not on the curve P-256"),
+            (.malformedSignature("why"), "the JWS signature is malformed: why"),
+            (.wrongSignature, "the JWS signature is wrong: the contents were changed, or another key signed them"),
+            (.bundleID(found: nil, expected: "a.b"), "it is for the app (none), not for a.b"),
+            (.appAppleID(found: 1, expected: 2), "it is for the app with App Store id “1”, not for 2"),
+            (.environment(found: "Moon"), "it was made in the environment “Moon”, which is not expected here"),
+            (
+                .notSignedByApple(.xcode),
+                "it was made in the environment Xcode, where anyone can sign; the settings don't allow it"
+            ),
+            (.nested("data", .malformedPayload), "data: the signed payload is not a JSON object"),
+        ] as [(JWSError, String)])
+    func saysWhatIsWrong(error: JWSError, text: String) {
+        #expect(error.description == text)
+    }
+
     @Test func saysWhatIsWrongWithoutThePayload() async throws {
         let secret = TestPayload.transaction("2000000000000042", bundleID: "com.example.other")
         guard case .failure(let error) = try await verify(secret) else { return #expect(Bool(false)) }

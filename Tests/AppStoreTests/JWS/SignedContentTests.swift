@@ -35,6 +35,14 @@ import Testing
         #expect(notification.transaction?.transactionID == "42")
     }
 
+    @Test(arguments: [#""autoRenewProductId":"gold""#, #""autoRenewStatus":0"#])
+    func knowsARenewalInfoByEitherOfItsFields(field: String) async throws {
+        let environment = #""environment":"Sandbox","signedDate":\#(TestPayload.now)"#
+        let content = try await content(#"{"originalTransactionId":"42",\#(field),\#(environment)}"#).get()
+        guard case .renewalInfo(let renewal) = content else { return #expect(Bool(false), "\(content)") }
+        #expect(renewal.originalTransactionID == "42")
+    }
+
     /// It is Apple's, whatever it is about.
     @Test func takesWhatAppleSignedInAnyEnvironment() async throws {
         for environment in ["Production", "Moon", ""] {

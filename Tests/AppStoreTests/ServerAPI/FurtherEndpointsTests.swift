@@ -29,6 +29,16 @@ import Testing
         }
     }
 
+    /// What a person types must not become another path.
+    @Test(arguments: ["", "M1/../x", "M 1", "M1?a=b", "M%31"])
+    func asksNothingAboutWhatCanBeNoOrderID(text: String) async throws {
+        try await ServerAPIStage.with(reply: .unauthorized) { stage in
+            let answer = try await stage.client.orderLookup(text)
+            #expect(answer == .notFound(.orderID))
+            #expect(stage.asked == [])
+        }
+    }
+
     /// Sandbox has no such endpoint.
     @Test func neverAsksSandboxAboutOrders() async throws {
         try await ServerAPIStage.with(reply: .unauthorized) { stage in
