@@ -36,6 +36,16 @@ import Testing
         #expect(!isUncertain(facts))
     }
 
+    /// Another of the phone's users may restore what was paid hours before, and uploads that at once.
+    @Test func whoRestoresItNeedNotHavePaid() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 30 * 3600)
+        facts.notices.sending = .sent
+        for (hours, isLate) in [(0.1, false), (10.0, true), (100, true), (200, false)] {
+            facts.firstPurchasedAt = facts.purchasedAt - hours * 3600
+            #expect(isUncertain(facts) == isLate, "\(hours) hours")
+        }
+    }
+
     /// Till then the case waits, and nobody delivers.
     @Test func whileAppleMayStillTellOfItNoOtherNeedComeForIt() throws {
         var facts = try uploadedLate()

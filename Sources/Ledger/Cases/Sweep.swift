@@ -61,6 +61,11 @@ extension LedgerSession {
                     OR NOT EXISTS (SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
                     AS is_product_known,
                 white.quantity, white.purchased_at, white.nights_confirmed, white.admitted_user_id,
+                CASE
+                    WHEN white.transaction_id <> white.original_transaction_id AND white.expires_at IS NULL
+                        AND white.product_type IS DISTINCT FROM 'auto_renewable'
+                    THEN least(white.original_purchased_at, white.purchased_at)
+                END AS first_purchased_at,
                 white.app_account_token, white.storefront, white.original_transaction_id,
                 expected.mode = 'entitlement' AS is_subscription, expected.judged_from, expected.grace
             FROM white
@@ -107,6 +112,7 @@ extension CaseFacts {
             purchasedAt: purchasedAt,
             nightsConfirmed: Int(try row.decode("nights_confirmed", as: Int32.self)),
             age: now.timeIntervalSince(purchasedAt))
+        firstPurchasedAt = try row.decode("first_purchased_at", as: Date?.self)
         admittedFor = try row.decode("admitted_user_id", as: String?.self)
         sightings = try SightingColumns.sightings(row)
         claims = try SightingColumns.claims(row)

@@ -13,6 +13,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var isProductKnown: Bool
     public var quantity: Int
     public var purchasedAt: Date
+    /// When it was paid for, if this id only restores it; `nil` otherwise.
+    public var firstPurchasedAt: Date?
     /// On how many nights Apple confirmed the purchase while nobody claimed it.
     public var nightsConfirmed: Int
     /// Whether an earlier night made it a case: of what no receipt holds, Apple is not asked each night.

@@ -23,15 +23,18 @@ extension ReasonRule {
     }
 
     /// Nothing more comes from Apple, or the app's server would not take it, and nobody uploaded it for its own sake
-    /// when it was paid: for some days another of the phone's users may come for it.
+    /// when it was paid: for some days another of the phone's users may come for it. Who restores it need not have
+    /// paid, however soon they upload that.
     private static func mayBeClaimedByAnother(_ facts: CaseFacts) -> Bool {
+        let paidAt = facts.firstPurchasedAt ?? facts.purchasedAt
         guard facts.notices.sending != nil || facts.notices.isMissing || !facts.awaitsNotifications,
-            facts.age < NoticeSending.retryWindow, facts.mentions.isEmpty
+            facts.age + facts.purchasedAt.timeIntervalSince(paidAt) < NoticeSending.retryWindow,
+            facts.mentions.isEmpty
         else { return false }
         guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
         // An order is evidence for its user, so somebody else's would have made the owner ambiguous.
         let isOrdered = facts.orders.contains { facts.namedOrderIDs.containsExactly($0.id) }
-        return !isOrdered && uploadedAt > facts.purchasedAt + promptly
+        return !isOrdered && uploadedAt > paidAt + promptly
     }
 
     /// Seconds within which the payer's callback comes; later another user may be logged in.
