@@ -293,6 +293,33 @@ CROSS JOIN aclexplode(acl)
 CROSS JOIN LATERAL (SELECT CASE grantee WHEN 0 THEN 'everyone' ELSE grantee::regrole::text END AS role) AS named;
 SET LOCAL citus.enable_ddl_propagation TO off;
 CREATE TABLE test.wanted AS SELECT * FROM test.rights;
+SELECT set_eq(
+    $$SELECT concat_ws(' ', of, privilege_type, string_agg(role, ' ' ORDER BY role))
+    FROM test.wanted WHERE kind = 'schema' AND role LIKE 'iap\_%' GROUP BY of, privilege_type$$,
+    ARRAY[
+        'audit USAGE iap_import iap_job', 'finance USAGE iap_finance iap_job',
+        'iap USAGE iap_app iap_import iap_job iap_privacy iap_support'], 'who may look into which schema');
+SELECT set_eq(
+    $$SELECT concat_ws(' ', role, of, string_agg(part, ' ' ORDER BY part))
+    FROM test.wanted WHERE kind = 'column' AND privilege_type = 'SELECT' AND role <> 'iap_support' GROUP BY role, of$$,
+    ARRAY[
+        'iap_import iap.moves move_id moved_at transaction_id',
+        'iap_import iap.receipts bucket bundle_id device device_purged_at is_erased order_id payload_sha256 '
+            'receipt_id seal state submitted_at transaction_id user_id',
+        'iap_import iap.redeliveries bundle_id environment ordered_at taken_at transaction_id tries'],
+    'what an import sees of a row');
+SELECT results_eq(
+    $$SELECT attname::text COLLATE "default" FROM pg_attribute
+    WHERE attrelid = 'iap.receipts'::regclass AND attnum > 0 AND NOT attisdropped
+        AND NOT has_column_privilege('iap_support', attrelid, attnum, 'SELECT') ORDER BY 1$$,
+    ARRAY['made_at', 'payload', 'seal', 'uploads_left_out'], 'and what the desk does not see of a receipt');
+SELECT results_eq(
+    $$SELECT of FROM test.wanted WHERE kind = 'table' AND role = 'iap_support' ORDER BY of$$,
+    ARRAY[
+        'iap.account_tokens', 'iap.black', 'iap.case_takings', 'iap.cases', 'iap.claims', 'iap.entitlements',
+        'iap.events', 'iap.excluded', 'iap.migrations', 'iap.moves', 'iap.notices', 'iap.orders', 'iap.products',
+        'iap.redeliveries', 'iap.runs', 'iap.sightings', 'iap.transactions', 'iap.uploads', 'iap.white'],
+    'the desk''s tables');
 DO $$
 BEGIN
     EXECUTE (
