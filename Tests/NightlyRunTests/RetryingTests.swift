@@ -86,5 +86,12 @@ import Testing
             }
         }
         #expect(steps == 1)
+        await #expect(throws: LedgerError.self) {
+            try await retryingConflicts(for: 0) { () async throws(LedgerError) in
+                steps += 1
+                throw .conflict("a")
+            }
+        }
+        #expect(steps == 2)
     }
 }
