@@ -7,7 +7,6 @@ struct TrendCharts {
     private let readers: Readers
 
     static let shownRuns = 90
-    private static let width = 600
     private static let height = 160
     /// How many currencies are drawn, of the most nights and the most money: amounts of different currencies share no
     /// axis.
