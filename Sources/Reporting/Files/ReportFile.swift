@@ -78,8 +78,8 @@ final class ReportFile {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Does the same for a file that a library has written: makes it readable by the group only, and puts it on the
-    /// disk.
+    /// Treats a file that a library has written as one of these: makes it readable by the group and nobody else, and
+    /// puts it on the disk.
     static func settle(_ path: String) throws(ReportError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .failed(path: path, reason: lastError()) }
