@@ -8,7 +8,7 @@ struct Summary {
     /// Cron mails it to operators, who read the program's own language.
     private let words = English()
     private var firstCases = SummaryCases()
-    /// How many of a list are shown at the most.
+    /// How many of any list are shown at the most, so that the cases stay in sight.
     private var most = 10
     var unusable = 0
     var unverified = 0
@@ -60,15 +60,17 @@ struct Summary {
 
     private var whoseLeft: String { leftToOthers > 0 ? "tried by others" : "not tried" }
 
-    private static let shownAlerts = 10
-
     /// Alerts come before everything else, which is what they are for.
     private var alerts: [String] {
-        let shown = first(Self.shownAlerts, of: run.alerts) { row("ALERT", $0.alertText) }
+        let shown = first(of: run.alerts) { row("ALERT", $0.alertText) }
         return shown.isEmpty ? [] : shown + [""]
     }
 
     /// A line for each of the first items, and how many more there are.
+    private func first<Item>(of items: [Item], _ line: (Item) -> String) -> [String] {
+        first(most, of: items, line)
+    }
+
     private func first<Item>(_ shown: Int, of items: [Item], _ line: (Item) -> String) -> [String] {
         let shown = min(shown, most)
         let more = items.count - shown
@@ -76,23 +78,18 @@ struct Summary {
             + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
-    private static let shownSettings = 10
-
     private var toMend: [String] {
-        first(Self.shownSettings, of: run.toMend) { setting in
+        first(of: run.toMend) { setting in
             row("to mend", words.line(MendText(setting)))
         }
     }
 
-    private static let shownSources = 10
-
     private var sources: [String] {
-        let shown = min(Self.shownSources, most)
-        let more = run.sources.count - shown
+        let more = run.sources.count - most
         guard more > 0 else { return run.sources.flatMap(pullLines) }
         // None with which something is wrong is left out for one that gave all.
         let wrongFirst = run.sources.filter(Self.isWrong) + run.sources.filter { !Self.isWrong($0) }
-        return wrongFirst.prefix(shown).flatMap(pullLines)
+        return wrongFirst.prefix(most).flatMap(pullLines)
             + [row("", "… and \(more.counted("more source")); report.json has them all")]
     }
 
@@ -119,7 +116,7 @@ struct Summary {
             row("heard", "\($0.fresh.counted("new notice")) of Apple's; \(Self.onlyTold($0.unknown))")
         }
         return (new.map { [$0] } ?? []) + asked
-            + first(Self.shownSettings, of: amiss) { row("not heard", words.line($0)) }
+            + first(of: amiss) { row("not heard", words.line($0)) }
     }
 
     private var asked: [String] {
@@ -147,11 +144,8 @@ struct Summary {
         }
     }
 
-    /// The most lines, so that the cases stay in sight.
-    private static let shownUnjudged = 10
-
     private var unjudged: [String] {
-        first(Self.shownUnjudged, of: run.unjudged) { unjudged in
+        first(of: run.unjudged) { unjudged in
             let text = UnjudgedText(unjudged, words, money: Formats.text)
             return row(unjudged.cause == .notConnected ? "not connected" : "not looked at", words(text))
         }
