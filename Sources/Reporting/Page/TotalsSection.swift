@@ -60,13 +60,9 @@ struct TotalsSection {
 
             """
         }
-        let columns = [Phrase.figure, .transactions, .units, .hash].map { phrase -> HTML in
-            "<th scope=\"col\"\(phrase == .figure ? "" as HTML : " class=\"figure\"")>\(readers.text(phrase))</th>"
-        }
-        return """
-            <div class="scroll" tabindex="0"><table><caption>\(readers.text(title))</caption><thead><tr>\(columns)</tr></thead>\
-            <tbody>\(rows)</tbody></table></div>
-            """
+        let columns = [Phrase.figure, .transactions, .units, .hash].map(readers.text)
+        let head = ListRows.tableHead(readers.text(title), columns, figures: 1..<columns.count)
+        return "\(head)\(rows)</tbody></table></div>"
     }
 
     private var stages: HTML {
