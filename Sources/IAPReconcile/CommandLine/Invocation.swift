@@ -17,7 +17,7 @@ struct Invocation: Sendable {
 enum Command: Sendable {
     case run(RunOptions, reportDirectory: String?)
     case report(run: Int64?, reportDirectory: String?)
-    /// Creates the configuration file that `--config` names.
+    /// Makes all that the job needs, the configuration file that `--config` names included.
     case setup(SetupOptions)
     case migrate(isPrintOnly: Bool, isRehearsal: Bool)
     case importFile(ImportOptions, refusedFile: String?)
