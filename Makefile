@@ -103,7 +103,7 @@ deb-reproduce:
 	@scripts/install-packages deb
 	@scripts/deb-reproduce
 
-# The same for other Linuxes, with install.sh, under .build/tarball.
+# What the package installs, for other Linuxes, with install.sh: an archive under .build/tarball.
 tarball: program
 	@scripts/tarball
 
