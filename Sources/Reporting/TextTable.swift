@@ -2,12 +2,12 @@
 package struct TextTable {
     package let headings: [String]
     /// The columns of figures.
-    package let isFigure: Set<Int>
+    package let figures: Set<Int>
     package let rows: [[String]]
 
-    package init(headings: [String], isFigure: Set<Int>, rows: [[String]]) {
+    package init(headings: [String], figures: Set<Int>, rows: [[String]]) {
         self.headings = headings
-        self.isFigure = isFigure
+        self.figures = figures
         self.rows = rows
     }
 
@@ -24,6 +24,6 @@ package struct TextTable {
 
     private func padded(_ text: String, _ column: Int, _ width: Int) -> String {
         let padding = String(repeating: " ", count: width - text.count)
-        return isFigure.contains(column) ? padding + text : text + padding
+        return figures.contains(column) ? padding + text : text + padding
     }
 }

@@ -8,7 +8,7 @@ import Reporting
 enum SalesText {
     static func text(_ result: SalesResult) -> String {
         var text = TextTable(
-            headings: ["day", "report", "lines", "units", "refunds", "file"], isFigure: [2, 3, 4],
+            headings: ["day", "report", "lines", "units", "refunds", "file"], figures: [2, 3, 4],
             rows: result.files.flatMap { file in
                 file.days.map {
                     [
@@ -49,7 +49,7 @@ enum SalesText {
             headings: [
                 "day", "app", "product", "country", "sold", "seen", "difference", "±1 day", "refunds", "seen",
             ],
-            isFigure: [4, 5, 6, 7, 8, 9],
+            figures: [4, 5, 6, 7, 8, 9],
             rows: differences.map {
                 [
                     "\($0.day)", $0.bundleID.text, $0.productID.text, $0.place.storefront ?? "(all)",

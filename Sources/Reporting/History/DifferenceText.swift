@@ -34,7 +34,7 @@ public struct DifferenceText {
         return head
             + parts.map { title, rows in
                 let table = TextTable(
-                    headings: ["transaction", "app", "environment", "likelihood", ""], isFigure: [], rows: rows)
+                    headings: ["transaction", "app", "environment", "likelihood", ""], figures: [], rows: rows)
                 return rows.isEmpty ? "" : "\n\(title)\n\n" + table.text
             }.joined()
     }

@@ -22,7 +22,7 @@ public struct HistoryText {
                 "run", "night", "open", "", "new", "reopened", "closed", "pending", "verified", "end",
                 "paid, not delivered",
             ],
-            isFigure: [0, 2, 4, 5, 6, 7, 8], rows: runs.map { row($0, most: most) })
+            figures: [0, 2, 4, 5, 6, 7, 8], rows: runs.map { row($0, most: most) })
         let reasons = runs.compactMap { run in
             run.reason.map { "run \(run.runID): \(Printable.text($0, longest: 300))" }
         }
