@@ -87,7 +87,7 @@ struct Setting {
     }
 
     /// A day or longer.
-    func daysOrMore() throws(ConfigurationError) -> TimeInterval? {
+    func daysOrMore() throws(ConfigurationError) -> TimeInterval {
         guard let seconds = try? duration(), seconds >= 86_400 else {
             throw error("“\(key)” is a time of a day or longer, such as 7d, not “\(text)”")
         }

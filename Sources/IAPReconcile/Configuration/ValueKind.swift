@@ -73,12 +73,12 @@ extension ValueKind<Double> {
     static var positive: ValueKind { ValueKind(Setting.positive) }
     static var duration: ValueKind { ValueKind(Setting.duration) }
     static var timeOut: ValueKind { ValueKind(Setting.timeOut) }
+    /// A day or longer.
+    static var daysOrMore: ValueKind { ValueKind(Setting.daysOrMore) }
 }
 
 extension ValueKind<Double?> {
     static var keeping: ValueKind { ValueKind(Setting.keeping) }
-    /// A day or longer.
-    static var daysOrMore: ValueKind { ValueKind(Setting.daysOrMore) }
     /// 0 for none.
     static var timeOutOrNone: ValueKind {
         ValueKind { setting throws(ConfigurationError) in setting.text == "0" ? nil : try setting.timeOut() }
