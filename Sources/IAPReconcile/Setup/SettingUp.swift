@@ -67,21 +67,18 @@ struct SettingUp {
     /// Says what a step would do, asks, and does it; returns false if the answer is no.
     private func take(_ step: any SetupStep) async throws -> Bool {
         let lines = try await step.missing()
-        let name = step.name.padding(toLength: 15, withPad: " ", startingAt: 0)
         guard !lines.isEmpty else {
-            say("\(name)is there")
+            say("is there", of: step.name)
             return true
         }
-        for (index, line) in lines.enumerated() {
-            say((index == 0 ? name : String(repeating: " ", count: 15)) + line)
-        }
+        for (index, line) in lines.enumerated() { say(line, of: index == 0 ? step.name : "") }
         if options.isDryRun { return true }
         guard try dialog.agrees(to: "Do it?") else {
             say("\nStopped before “\(step.name)”. Run setup again to go on from here.")
             return false
         }
         try await step.perform()
-        say(String(repeating: " ", count: 15) + "done")
+        say("done", of: "")
         return true
     }
 
@@ -102,13 +99,18 @@ struct SettingUp {
         let timer = TimerStep()
         let lines = try timer.missing()
         guard !lines.isEmpty else { return say("systemd runs the job each night.") }
-        for line in lines { say("timer          \(line)") }
+        for line in lines { say(line, of: "timer") }
         // Agreeing to the steps beforehand is not enough for a timer: it goes on by itself.
         var isWanted = options.isEnablingTimer
         if !isWanted, !options.isAgreed { isWanted = try dialog.agrees(to: "Do it?") }
         guard isWanted else { return say("The job can run; the timer is off.") }
         try timer.perform()
-        say("               done")
+        say("done", of: "")
+    }
+
+    /// Says something of a step, whose name stands in a column of its own.
+    private func say(_ text: String, of step: String) {
+        say(step.padding(toLength: 15, withPad: " ", startingAt: 0) + text)
     }
 
     private func say(_ line: String) { StandardOutput.write(Printable.lines(line) + "\n") }
