@@ -20,6 +20,18 @@ struct Response {
     var latest: [[String: Any]] { json["latest_receipt_info"] as? [[String: Any]] ?? [] }
 }
 
+extension Response {
+    /// Sends a request, and reads the whole answer.
+    init(to request: URLRequest) async throws {
+        let (data, answer) = try await URLSession.shared.data(for: request)
+        let http = answer as! HTTPURLResponse
+        let headers = http.allHeaderFields.reduce(into: [String: String]()) {
+            $0["\($1.key)".lowercased()] = "\($1.value)"
+        }
+        self.init(status: http.statusCode, headers: headers, body: data)
+    }
+}
+
 /// A client of `verifyReceipt` that knows nothing of the simulator.
 enum Client {
     static func verify(
@@ -36,12 +48,7 @@ enum Client {
         var request = URLRequest(url: URL(string: url)!)
         request.httpMethod = method
         if method == "POST" { request.httpBody = body }
-        let (data, answer) = try await URLSession.shared.data(for: request)
-        let http = answer as! HTTPURLResponse
-        let headers = http.allHeaderFields.reduce(into: [String: String]()) {
-            $0["\($1.key)".lowercased()] = "\($1.value)"
-        }
-        return Response(status: http.statusCode, headers: headers, body: data)
+        return try await Response(to: request)
     }
 }
 

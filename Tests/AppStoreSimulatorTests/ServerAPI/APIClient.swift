@@ -45,12 +45,7 @@ struct APIClient {
         request.httpMethod = body == nil ? "GET" : "POST"
         request.httpBody = body
         if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        let (data, answer) = try await URLSession.shared.data(for: request)
-        let http = answer as! HTTPURLResponse
-        let headers = http.allHeaderFields.reduce(into: [String: String]()) {
-            $0["\($1.key)".lowercased()] = "\($1.value)"
-        }
-        return Response(status: http.statusCode, headers: headers, body: data)
+        return try await Response(to: request)
     }
 }
 
