@@ -74,12 +74,7 @@ extension WebhookDocument.Run {
             runID: news.runID, outcome: news.state.rawValue, exitCode: news.exitCode.rawValue, reason: news.reason,
             startedAt: news.startedAt, finishedAt: news.finishedAt, now: news.findings?.now,
             timeZone: news.findings?.timeZone.identifier, host: news.host, programVersion: news.programVersion,
-            receipts: (news.findings?.receipts).map { receipts in
-                [
-                    "due": receipts.due, "verified": receipts.verified, "try_again": receipts.tryAgain,
-                    "unusable": receipts.unusable, "left": receipts.left,
-                ]
-            }, trailEnd: news.findings?.trail?.end)
+            receipts: news.findings?.receipts.named, trailEnd: news.findings?.trail?.end)
     }
 }
 
@@ -88,9 +83,7 @@ extension WebhookDocument.Figures {
         let cases = found.cases
         self.init(
             cases: cases.total, new: cases.new, reopened: cases.reopened, pending: found.pending,
-            unpriced: cases.unpriced,
-            byLikelihood: Dictionary(
-                uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, cases.byLikelihood[$0] ?? 0) }),
+            unpriced: cases.unpriced, byLikelihood: cases.namedByLikelihood,
             closed: Dictionary(uniqueKeysWithValues: cases.closed.map { ($0.key.rawValue, $0.value) }),
             money: MoneyText.byCurrency(cases.money),
             oldestPurchase: cases.oldestPurchase,

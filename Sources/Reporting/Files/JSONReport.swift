@@ -184,15 +184,10 @@ extension JSONReport.Run {
     init(_ run: RunReport, _ programVersion: String) {
         var (outcome, reason): (String, String?) = ("complete", nil)
         if case .endedEarly(let why) = run.outcome { (outcome, reason) = ("ended_early", why) }
-        let receipts = run.receipts
         self.init(
             runID: run.runID, dryRun: run.isDryRun, startedAt: run.startedAt, finishedAt: run.finishedAt,
             now: run.now, timeZone: run.timeZone.identifier, programVersion: programVersion, outcome: outcome,
-            reason: reason,
-            receipts: [
-                "due": receipts.due, "verified": receipts.verified, "try_again": receipts.tryAgain,
-                "unusable": receipts.unusable, "left": receipts.left,
-            ],
+            reason: reason, receipts: run.receipts.named,
             stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) },
             trailEnd: run.trail?.end, leftOut: run.leftOut.isEmpty ? nil : JSONReport.LeftOut(run.leftOut),
             toMend: run.toMend.map {

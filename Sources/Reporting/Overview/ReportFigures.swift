@@ -29,8 +29,7 @@ struct ReportFigures: Codable, Equatable {
         new = run.cases.new
         closed = run.cases.closed.values.reduce(0, +)
         pending = run.pending
-        byLikelihood = Dictionary(
-            uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, run.cases.byLikelihood[$0] ?? 0) })
+        byLikelihood = run.cases.namedByLikelihood
         money = MoneyText.byCurrency(run.cases.money)
         unpriced = run.cases.unpriced
         due = run.receipts.due
