@@ -36,7 +36,7 @@ import Testing
         let told = Told()
         let writer = PartWriter(RecordingPart(told))
         try writer.add([
-            .unusable(Sample.notice(.empty)), .unverified(Sample.notice(.tryAgain)), .suspicion(Sample.suspicion),
+            .unusable(Sample.receipt(.empty)), .unverified(Sample.receipt(.tryAgain)), .suspicion(Sample.suspicion),
             .difference(try #require(Sample.salesDifferences().first)),
         ])
         try writer.wait()

@@ -11,8 +11,8 @@ import Testing
         let writer = try ReportWriter(directory: folder, programVersion: "1.0")
         try writer.begin(Sample.run(runID: runID))
         try writer.add(Sample.lostOrder(user: user))
-        try writer.add(unusable: Sample.notice(.empty))
-        try writer.add(unverified: Sample.notice(.tryAgain))
+        try writer.add(unusable: Sample.receipt(.empty))
+        try writer.add(unverified: Sample.receipt(.tryAgain))
         try writer.add(Sample.suspicion)
         try writer.finish()
         let location = writer.location

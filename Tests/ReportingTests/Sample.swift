@@ -154,7 +154,7 @@ enum Sample {
         ]
     }
 
-    static func notice(_ problem: ReceiptProblem) -> TroubledReceipt {
+    static func receipt(_ problem: ReceiptProblem) -> TroubledReceipt {
         TroubledReceipt(
             receiptID: 128, bundleID: hostile, userID: hostile, orderID: nil, transactionID: nil, device: nil,
             submittedAt: now, attempts: 1, problem: problem, detail: "the client uploaded nothing")

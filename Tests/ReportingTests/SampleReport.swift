@@ -66,8 +66,8 @@ struct SampleNight {
         head.sales = try Sample.salesFigures()
         try receiver.begin(head)
         for lostOrder in found { try receiver.add(lostOrder) }
-        for index in 0..<7 { try receiver.add(unusable: notice(index, .notGenuine)) }
-        for index in 7..<12 { try receiver.add(unverified: notice(index, .tryAgain)) }
+        for index in 0..<7 { try receiver.add(unusable: receipt(index, .notGenuine)) }
+        for index in 7..<12 { try receiver.add(unverified: receipt(index, .tryAgain)) }
         try receiver.add(Sample.suspicion)
         for difference in try Sample.salesDifferences() { try receiver.add(difference) }
         try receiver.finish()
@@ -240,15 +240,15 @@ struct SampleNight {
         }
     }
 
-    private func notice(_ index: Int, _ problem: ReceiptProblem) -> TroubledReceipt {
-        var notice = Sample.notice(problem)
-        notice.receiptID = Int64(90_000 + index)
+    private func receipt(_ index: Int, _ problem: ReceiptProblem) -> TroubledReceipt {
+        var receipt = Sample.receipt(problem)
+        receipt.receiptID = Int64(90_000 + index)
         if index > 0 {
-            notice.bundleID = "com.example.game"
-            notice.userID = "player-\(30_000 + index)"
-            notice.device = device(index)
+            receipt.bundleID = "com.example.game"
+            receipt.userID = "player-\(30_000 + index)"
+            receipt.device = device(index)
         }
-        notice.detail = problem == .tryAgain ? "Apple answered 21009" : "Apple answered 21003"
-        return notice
+        receipt.detail = problem == .tryAgain ? "Apple answered 21009" : "Apple answered 21003"
+        return receipt
     }
 }
