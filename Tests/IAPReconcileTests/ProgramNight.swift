@@ -122,12 +122,3 @@ func write(_ text: String, to file: String, mode: Int = 0o644) throws {
     try Data(text.utf8).write(to: URL(filePath: file))
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
 }
-
-/// A folder of the test's own, removed afterwards.
-func withTemporaryFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
-    let folder = URL(filePath: NSTemporaryDirectory(), directoryHint: .isDirectory)
-        .appending(path: "iap-\(UUID().uuidString)", directoryHint: .isDirectory)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(folder)
-}

@@ -65,15 +65,3 @@ public struct CertificateAuthority: Sendable {
         try await ChildProcess.runSuccessfully("/usr/bin/openssl", arguments, input: input)
     }
 }
-
-/// A file that only we may read, gone when the body ends.
-@discardableResult
-public func withTemporaryFile<Value>(
-    _ text: String, _ body: (String) async throws -> Value
-) async throws -> Value {
-    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try Data(text.utf8).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-    defer { try? FileManager.default.removeItem(at: file) }
-    return try await body(file.path)
-}

@@ -52,7 +52,7 @@ public struct ReceiptAuthority: Sendable {
     public func appReceipt(
         _ payload: [UInt8], digest: String = "sha256", options: [String] = ["-noattr"]
     ) async throws -> [UInt8] {
-        try await Self.withTemporaryFolder { folder in
+        try await withTemporaryFolder { folder in
             try Data(payload).write(to: folder.appending(path: "payload"))
             try write(to: folder)
             try await Self.openssl(
@@ -66,7 +66,7 @@ public struct ReceiptAuthority: Sendable {
 
     /// The signature of an iOS 6 style receipt over the version and the purchase info.
     public func purchaseSignature(version: UInt8, _ purchaseInfo: [UInt8]) async throws -> [UInt8] {
-        let signature = try await Self.withTemporaryFolder { folder in
+        let signature = try await withTemporaryFolder { folder in
             try Data([version] + purchaseInfo).write(to: folder.appending(path: "message"))
             try write(to: folder)
             try await Self.openssl(
@@ -106,13 +106,5 @@ public struct ReceiptAuthority: Sendable {
 
     private static func openssl(_ arguments: [String], in folder: URL) async throws {
         try await ChildProcess.runSuccessfully("/usr/bin/openssl", arguments, directory: folder.path)
-    }
-
-    private static func withTemporaryFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(at: folder) }
-        return try await body(folder)
     }
 }

@@ -12,20 +12,13 @@ import Testing
         return (ended.status, ended.output + ended.errors)
     }
 
-    private func withFolder(_ body: (URL) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "signing-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder)
-    }
-
     /// A receipt of 2024 is signed over SHA-1, one of 2026 over SHA-256.
     @Test(arguments: [1_710_000_000, 1_795_000_000] as [Double])
     func opensslVerifiesItToTheRoot(createdAt: Double) async throws {
         var receipt = receipt([consumable("370000000000001"), consumable("370000000000002")])
         receipt.createdAt = Date(timeIntervalSince1970: createdAt)
         let der = try #require(Data(base64Encoded: signer.encode(receipt)))
-        try await withFolder { folder in
+        try await withTemporaryFolder { folder async throws -> Void in
             let file = folder.appending(path: "receipt.der")
             let root = folder.appending(path: "root.pem")
             try der.write(to: file)

@@ -56,16 +56,8 @@ func withSalesBooth<Value>(_ body: (SalesBooth) async throws -> Value) async thr
             VALUES ('com.a', 'gems', 'consumable', 'Gems'), ('com.b', 'coins', 'consumable', 'Coins'),
                 ('com.a', 'both', 'consumable', 'Both'), ('com.b', 'both', 'consumable', 'Both')
             """)
-        return try await withSalesFolder { folder in
+        return try await withTemporaryFolder { folder in
             try await body(SalesBooth(database: database, folder: folder))
         }
     }
-}
-
-/// A folder that is gone afterwards.
-func withSalesFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "iap-sales-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(folder)
 }

@@ -205,7 +205,7 @@ import Verification
         try await withShelf { play, shelf in
             let day = day(play, daysAgo: 2)
             try shelf.lay(4, on: day)
-            try await withSalesFolder { folder in
+            try await withTemporaryFolder { folder in
                 let file = folder.appending(path: "report.txt.gz")
                 try Data(try #require(shelf[day])).write(to: file)
                 _ = try await SalesJob(settings: play.settings).run(

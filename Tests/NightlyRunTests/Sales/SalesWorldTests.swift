@@ -19,7 +19,7 @@ import Testing
 
     @Test func differencesAreTheOrdersThatNeverReachedTheServer() async throws {
         try await withNights(try WorldSettings(seed: 11, customers: 250, nights: 8)) { nights in
-            try await withSalesFolder { folder in
+            try await withTemporaryFolder { folder in
                 let booth = SalesBooth(database: nights.database, folder: folder, apps: try apps(seed: 11))
                 var files: [String] = []
                 var unseen: [Int] = []
