@@ -10,7 +10,7 @@ public enum MoneyText {
         (sums.map(text) + self.unpriced(unpriced)).joined(separator: ", ")
     }
 
-    /// How many purchases sums leave out, as their price is not known; nothing if they leave out none.
+    /// How many purchases sums leave out, as their price is not known; empty if they leave out none.
     public static func unpriced(_ count: Int) -> [String] {
         count > 0 ? [English()(.unpriced, ["n": String(count)])] : []
     }

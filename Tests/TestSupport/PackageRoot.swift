@@ -8,7 +8,7 @@ public enum PackageRoot {
 
 /// Receipts and answers recorded from Apple's documentation and sandbox, which are not part of this package.
 public enum Fixtures {
-    /// `IAP_FIXTURES`, or `../shared/fixtures` beside the package; nothing where neither is there.
+    /// `IAP_FIXTURES`, or `../shared/fixtures` beside the package; `nil` where neither is there.
     public static let folder: URL? = {
         let named = ProcessInfo.processInfo.environment["IAP_FIXTURES"].map { URL(filePath: $0) }
         let folder = named ?? PackageRoot.folder.deletingLastPathComponent().appending(path: "shared/fixtures")

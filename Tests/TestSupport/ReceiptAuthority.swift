@@ -16,7 +16,7 @@ public struct ReceiptAuthority: Sendable {
     public static let iTunesStore = "1.2.840.113635.100.6.2.2"
 
     /// - Parameters:
-    ///   - leafMarker: the object identifier of an extension of the leaf, or nothing for a leaf without
+    ///   - leafMarker: the object identifier of an extension of the leaf; `nil` for a leaf without
     ///   - bits: the size of the leaf's RSA key
     public static func make(
         leafMarker: String? = receiptSigning, intermediateMarker: String? = developerRelations, bits: Int = 2048

@@ -4,7 +4,7 @@ import Foundation
 struct ServerPrograms: Sendable {
     /// Where `initdb`, `pg_ctl` and the others are.
     let folder: String
-    /// The user to run them as; nothing where that is ourselves.
+    /// The user to run them as; `nil` where that is ourselves.
     let user: String?
 
     init() throws {

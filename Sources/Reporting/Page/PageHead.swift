@@ -84,7 +84,7 @@ struct PageHead {
         return list(lines)
     }
 
-    /// A list of what is not as it should be; nothing if it is empty.
+    /// A list of what is not as it should be; empty if there is nothing.
     private func list(_ lines: [HTML]) -> HTML {
         lines.isEmpty ? "" : "<ul class=\"unjudged\">\(lines)</ul>\n"
     }

@@ -4,7 +4,7 @@ import Foundation
 
 /// Answers of Apple's servers that were recorded; kept beside the repository, for they are not the project's.
 enum RecordedAnswers {
-    /// The folder, or nothing where it is absent.
+    /// The folder; `nil` where it is absent.
     static let folder: URL? = {
         let fixtures =
             ProcessInfo.processInfo.environment["IAP_FIXTURES"].map { URL(filePath: $0) }
