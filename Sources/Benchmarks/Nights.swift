@@ -74,13 +74,17 @@ enum Nights {
 
     /// Runs one night on a copy of a database.
     static func night(_ bench: Bench, on source: String, grace: String) async throws -> Program.Ended {
-        try await bench.withStore { store in
-            try await bench.copyDatabase(source, to: "night")
-            let configuration = try bench.configuration(database: "night", store: store, grace: grace)
-            let ended = try await bench.night(configuration)
-            try await bench.dropDatabase("night")
-            return ended
-        }
+        try await bench.withStore { store in try await night(bench, on: source, beside: store, grace: grace) }
+    }
+
+    private static func night(
+        _ bench: Bench, on source: String, beside store: String, grace: String
+    ) async throws -> Program.Ended {
+        try await bench.copyDatabase(source, to: "night")
+        let configuration = try bench.configuration(database: "night", store: store, grace: grace)
+        let ended = try await bench.night(configuration)
+        try await bench.dropDatabase("night")
+        return ended
     }
 
     /// Measures several processes that share one inbox at a latency of 200 ms; each has 64 requests in flight.
@@ -117,11 +121,7 @@ enum Nights {
     static func onRoughDay(_ bench: Bench) async throws -> [Measurement] {
         let source = try await bench.filledDatabase(receipts: fewReceipts)
         let seconds = try await bench.withStore(latency: 200, tail: 800, faults: "http500=0.01") { store in
-            try await bench.copyDatabase(source, to: "night")
-            let configuration = try bench.configuration(database: "night", store: store, grace: "30d")
-            let seconds = try await bench.night(configuration).seconds
-            try await bench.dropDatabase("night")
-            return seconds
+            try await night(bench, on: source, beside: store, grace: "30d").seconds
         }
         // The mean of a log-normal distribution with that median and that 99th percentile, asked 1.01 times.
         let spread = log(4.0) / 2.326
