@@ -23,7 +23,7 @@ extension Answer {
         return MHD_create_response_from_callback(
             UInt64(body.count), 4096,
             { context, position, buffer, room in
-                guard let context, let buffer else { return -2 }
+                guard let context, let buffer else { return PartialBody.endWithError }
                 return Unmanaged<PartialBody>.fromOpaque(context).takeUnretainedValue()
                     .copy(from: Int(position), to: UnsafeMutableRawBufferPointer(start: buffer, count: room))
             },
@@ -38,7 +38,7 @@ extension Answer {
 /// The part of a body that is sent before the connection ends.
 private final class PartialBody {
     /// libmicrohttpd's MHD_CONTENT_READER_END_WITH_ERROR, a macro that Swift can't import.
-    private static let endWithError = -2
+    static let endWithError = -2
     private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) {
