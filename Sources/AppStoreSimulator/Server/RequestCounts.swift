@@ -20,14 +20,15 @@ public struct RequestCounts: Hashable, Sendable {
 extension RequestCounts: CustomStringConvertible {
     /// One line for people.
     public var description: String {
-        let endpoints = byEndpoint.sorted { $0.key.rawValue < $1.key.rawValue }
-            .map { "\($0.key.rawValue) \($0.value)" }
-        let serverAPI = byServerAPIEndpoint.sorted { $0.key.rawValue < $1.key.rawValue }
-            .map { "\($0.key.rawValue) \($0.value)" }
-        let faults = byFault.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" }
+        let endpoints = Self.named(byEndpoint) + Self.named(byServerAPIEndpoint)
+        let faults = Self.named(byFault)
         return """
-            \(total) requests (\((endpoints + serverAPI).joined(separator: ", "))), \(self.faults) faults \
+            \(total) requests (\(endpoints.joined(separator: ", "))), \(self.faults) faults \
             (\(faults.joined(separator: ", "))), \(duringOutage) during an outage
             """
+    }
+
+    private static func named<Key: RawRepresentable<String>>(_ counts: [Key: Int]) -> [String] {
+        counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" }
     }
 }
