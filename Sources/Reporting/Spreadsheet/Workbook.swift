@@ -25,7 +25,6 @@ final class Workbook {
     init(path: String, folder: String, title: String, created: Date) throws(ReportError) {
         self.path = path
         self.folder = folder
-        var made: UnsafeMutablePointer<lxw_workbook>?
         // The library copies the name of the folder for its temporary files.
         let temporary = strdup(folder)
         defer { free(temporary) }
@@ -34,8 +33,9 @@ final class Workbook {
         var options = lxw_workbook_options()
         options.constant_memory = 1
         options.tmpdir = temporary
-        made = workbook_new_opt(path, &options)
-        guard let made else { throw .failed(path: path, reason: "out of memory") }
+        guard let made = workbook_new_opt(path, &options) else {
+            throw .failed(path: path, reason: "out of memory")
+        }
         workbook = made
         formats = Formats(
             heading: Self.format(made) {
