@@ -11,11 +11,11 @@ extension CommandRunner {
             findings.append($0)
             if !asJSON { StandardOutput.write(VerificationText.line($0)) }
         }
-        let isSince = end == nil ? nil : isContinued
+        let continuesEnd = end == nil ? nil : isContinued
         StandardOutput.write(
             asJSON
-                ? try VerificationText.json(findings, trail, isSince) + "\n"
-                : VerificationText.summary(findings, trail, isSince))
+                ? try VerificationText.json(findings, trail, continuesEnd) + "\n"
+                : VerificationText.summary(findings, trail, continuesEnd))
         return findings.allSatisfy(\.isFine) && isContinued ? .done : .software
     }
 }
