@@ -37,9 +37,6 @@ extension CommandRunner {
             let text = "the report of \(day.day) was corrected since by another, which stays"
             console.log(LogEntry(.warning, text, fields: ["file": file.file]))
         }
-        for (sku, lines) in file.unknownApps.sorted(by: { $0.key < $1.key }) {
-            let text = "lines of an app that is not known; if it is yours, name its SKU with “sku” in [app BUNDLE]"
-            console.log(LogEntry(.warning, text, fields: ["file": file.file, "sku": sku, "lines": String(lines)]))
-        }
+        for entry in file.unknownAppEntries(.warning) { console.log(entry) }
     }
 }

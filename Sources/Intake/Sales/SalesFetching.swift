@@ -99,10 +99,7 @@ package struct SalesFetching {
 
     private func fetch(of file: SalesFile) -> SalesFetch {
         if let problem = file.problem { return .problem("\(problem)") }
-        for (sku, lines) in file.unknownApps.sorted(by: { $0.key < $1.key }) {
-            let text = "lines of an app that is not known; if it is yours, name its SKU with “sku” in [app BUNDLE]"
-            log(LogEntry(.info, text, fields: ["file": file.file, "sku": sku, "lines": String(lines)]))
-        }
+        for entry in file.unknownAppEntries(.info) { log(entry) }
         if file.days.contains(where: { $0.standing == .kept }) {
             return .problem("\(file.refusedCount) of its lines can't be read, so that the earlier report stays")
         }

@@ -1,4 +1,5 @@
 public import Importing
+package import Job
 public import Reconciliation
 
 /// What became of one file of a sales report.
@@ -21,4 +22,12 @@ public struct SalesFile: Sendable {
     public var sales: Int { days.reduce(0) { $0 + $1.lines } }
     public var refusedCount: Int { refused.values.reduce(0, +) }
     public var lines: Int { sales + others + refusedCount + unknownApps.values.reduce(0, +) }
+
+    /// What to log of the lines of apps that are not known, an entry for each SKU.
+    package func unknownAppEntries(_ level: LogEntry.Level) -> [LogEntry] {
+        let text = "lines of an app that is not known; if it is yours, name its SKU with “sku” in [app BUNDLE]"
+        return unknownApps.sorted { $0.key < $1.key }.map { sku, lines in
+            LogEntry(level, text, fields: ["file": file, "sku": sku, "lines": String(lines)])
+        }
+    }
 }
