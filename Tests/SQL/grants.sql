@@ -109,7 +109,8 @@ SELECT 'u1', 'com.example.a', 'Production', number & 63, number, 'ann', true, tr
 FROM test.submit('of u1') AS number;
 UPDATE iap.receipts SET state = 'settled', next_attempt_at = NULL, verified_at = now();
 SELECT test.lose_revocation('u1', 0), test.lose_revocation('w1', -30);
-SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '2', 'both are taken back');
+-- As their owner, for a cluster lets one role alone write a receipt in one transaction.
+SELECT is(iap.uncover(7, now(), 10), 2::bigint, 'both are taken back');
 SELECT results_eq(
     $$SELECT test.of(original) FROM unnest(ARRAY['u1', 'w1']) AS original$$,
     ARRAY['a u1 white, z u1 black', 'a w1 white, z w1 black'], 'of the app that shortened them');
