@@ -3,9 +3,9 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Has the newest settled receipt of each of these customers verified again, unless the payload was purged, or that
-    /// was done lately and since their period expired. If an app has no key, a receipt is how Apple is asked. A dry run
-    /// changes nothing.
+    /// Has the newest receipt of each of these customers that Apple can be asked about verified again, unless a night
+    /// does that anyway, the payload was purged, or that was done lately and since their period expired. If an app has
+    /// no key, a receipt is how Apple is asked. A dry run changes nothing.
     ///
     /// - Parameter interval: seconds from one question about a customer to the next.
     /// - Returns: how many receipts are verified again.
@@ -29,8 +29,12 @@ extension LedgerSession {
         }
     }
 
+    /// A brace and what follows it in base64, unless that is a line's end, as in a receipt of the iOS 6 style.
+    private static let beginningOfJWS = "ey"
+
     /// The newest receipt of each user who uploaded a purchase of these customers, if it was verified before the
-    /// moment, or before the expiry of the customer's period that makes them due.
+    /// moment, or before the expiry of the customer's period that makes them due. One that can't be used, or a signed
+    /// transaction, which has its signature looked at on this machine alone, stands before no older one.
     private func newestReceipts(
         of customers: [DueCustomer], _ app: App, verifiedBefore moment: Date, at now: Date
     ) async throws -> [Row] {
@@ -53,7 +57,8 @@ extension LedgerSession {
                 SELECT DISTINCT ON (user_id) user_id, bucket, receipt_id, state, verified_at
                 FROM \(stored: .receipts)
                 WHERE user_id = ANY (\(expired.keys.sorted())) AND bundle_id = \(app.bundleID.text)
-                    AND payload IS NOT NULL AND verified_at IS NOT NULL
+                    AND payload IS NOT NULL AND verified_at IS NOT NULL AND state <> 'unusable'
+                    AND left(payload, 2) <> \(Self.beginningOfJWS)
                 ORDER BY user_id, submitted_at DESC, receipt_id DESC
             ) AS newest
             WHERE state = 'settled'

@@ -180,6 +180,31 @@ import Verification
         }
     }
 
+    /// It may be one of a purchase since, or be no use any more.
+    @Test(arguments: [SimulatedReceipt.Style.signedTransaction, .appReceipt])
+    func withoutAKeyANewerReceiptThatTellsNothingHidesNone(style: SimulatedReceipt.Style) async throws {
+        try await withReasking(hasKey: false) { play in
+            let bought = try await deliver("2000000000000120", play)
+            let later = play.buy("2000000000000121", hoursAgo: 20)
+            try await play.upload(play.receipt([later], style: style), for: later)
+            _ = try await play.night(3)
+            #expect(try await play.claim(later) == "delivered")
+            _ = try await play.night(4)
+            #expect(try await play.count("iap.receipts WHERE state = 'settled'") == 2)
+            if style == .appReceipt {
+                try await play.administer(
+                    """
+                    UPDATE iap.receipts
+                    SET state = 'unusable', error_code = 'account_gone', error_text = 'gone', last_attempt_at = verified_at
+                    WHERE transaction_id = \(later.id)
+                    """)
+            }
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            #expect(try await play.night(12).report.asked.asked == 1)
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+        }
+    }
+
     /// Also if it was verified lately, but before the period expired.
     @Test func withoutAKeyASubscribersReceiptIsVerifiedAgainAfterTheExpiry() async throws {
         try await withReasking(hasKey: false) { play in
