@@ -140,7 +140,8 @@ SELECT test.period('later5', -31, -1, 'later5'), test.open_case('later5', '{ann}
 UPDATE iap.cases SET periods = '{later5}' WHERE transaction_id = 'later5';
 INSERT INTO iap.entitlements (
     original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
-VALUES ('later5', 'com.example.a', 'ann', now() - interval '1 day', now() - interval '2 days', now() - interval '2 days');
+SELECT 'later5', 'com.example.a', 'ann', now() - interval '1 day', since, since
+FROM (SELECT now() - interval '2 days') AS granted (since);
 SELECT is(test.entitle(30, 'later5'), 30.0, 'what comes next is granted');
 SELECT is(test.open_of('later5'), NULL, 'and what was granted in time stays delivered');
 DELETE FROM iap.entitlements WHERE original_transaction_id = 'later5';
