@@ -102,7 +102,11 @@ struct OfflineVerifier: Sendable {
             proof.isSignedWhole = receipt.environment != AppStoreEnvironment.xcode.rawValue
             return proof
         case .failure(let error):
-            return OfflineReceipt(signature: OfflineSignature(checked.signature), flaw: "\(error)")
+            var proof = OfflineReceipt(signature: OfflineSignature(checked.signature), flaw: "\(error)")
+            // Somebody signed it, perhaps Apple, in a form that it writes one day. When, which the chain is judged by,
+            // stands in what can't be read.
+            if case .untrusted = checked.signature { proof.isOfUnknownSigner = true }
+            return proof
         }
     }
 
