@@ -4,6 +4,9 @@ import Synchronization
 /// Starts programs by posix_spawn. Foundation's Process takes a program for running as long as anything that the
 /// program started lives on, and a database server does live on.
 enum Spawn {
+    /// What a test's process holds open at once stays below.
+    private static let mostDescriptors: Int32 = 4096
+
     /// Held while a descriptor that no child may inherit is not marked so yet.
     static let lock = Mutex(())
 
@@ -17,6 +20,11 @@ enum Spawn {
         defer { posix_spawn_file_actions_destroy(&actions) }
         for (number, descriptor) in descriptors.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+        }
+        // By a socket that it leaves open for its own child, Foundation's Process learns that this has ended: never, if a
+        // server that is started meanwhile keeps it.
+        for descriptor in Int32(descriptors.count)..<min(getdtablesize(), mostDescriptors) {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
         }
 
         var attributes = posix_spawnattr_t()
