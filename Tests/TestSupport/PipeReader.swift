@@ -1,19 +1,16 @@
 import Foundation
 import Synchronization
 
-/// The two ends of a pipe, neither of which a child inherits unless it is handed over.
+/// The two ends of a pipe. What Foundation's Process starts inherits neither; `Spawn` hands nothing over by itself.
 struct PipeEnds {
     let reading: Int32
     let writing: Int32
 
-    /// Under the lock that starting a program takes too: no child may be born between the two steps.
     init() throws {
-        (reading, writing) = try Spawn.lock.withLock { _ in
-            var ends: [Int32] = [-1, -1]
-            guard pipe(&ends) == 0 else { throw ChildProcess.Failure(description: "no pipe: errno \(errno)") }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-            return (ends[0], ends[1])
-        }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw ChildProcess.Failure(description: "no pipe: errno \(errno)") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        (reading, writing) = (ends[0], ends[1])
     }
 }
 

@@ -1,14 +1,10 @@
 import Foundation
-import Synchronization
 
 /// Starts programs by posix_spawn. Foundation's Process takes a program for running as long as anything that the
 /// program started lives on, and a database server does live on.
 enum Spawn {
     /// What a test's process holds open at once stays below.
     private static let mostDescriptors: Int32 = 4096
-
-    /// Held while a descriptor that no child may inherit is not marked so yet.
-    static let lock = Mutex(())
 
     /// - Parameter descriptors: what becomes standard input, output and error; nothing else is handed over
     static func start(
@@ -36,9 +32,7 @@ enum Spawn {
         let words = line.map { strdup($0) }
         let variables = environment.map { strdup("\($0.key)=\($0.value)") }
         defer { for text in words + variables { free(text) } }
-        let failure = lock.withLock { _ in
-            posix_spawn(&identifier, line[0], &actions, &attributes, words + [nil], variables + [nil])
-        }
+        let failure = posix_spawn(&identifier, line[0], &actions, &attributes, words + [nil], variables + [nil])
         guard failure == 0 else {
             throw ChildProcess.Failure(
                 description: "\(program) can't be started: \(String(cString: strerror(failure)))")
