@@ -28,11 +28,6 @@ import Verification
         return receipt.transactions.map(\.transaction.id.text)
     }
 
-    private func problem(_ judgement: AppVerifier.Judgement) -> (problem: ReceiptProblem, text: String)? {
-        guard case .problem(let problem, let text) = judgement.verdict else { return nil }
-        return (problem, text)
-    }
-
     // MARK: Notifications
 
     @Test(arguments: [VerificationMethod.auto, .verifyReceipt, .local])
@@ -74,8 +69,8 @@ import Verification
         try await VerificationStage.with(hasKey: hasKey) { stage in
             let judgement = try await stage.judge(Signed.notification("TEST"))
             #expect(judgement.signature == .valid)
-            #expect(problem(judgement)?.problem == .noTransactions)
-            #expect(problem(judgement)?.text.contains("about no purchase") == true)
+            #expect(judgement.problem?.problem == .noTransactions)
+            #expect(judgement.problem?.text.contains("about no purchase") == true)
             #expect(stage.server.received.count == 0)
         }
     }
@@ -116,7 +111,7 @@ import Verification
         try await VerificationStage.with(method, hasKey: false) { stage in
             let judgement = try await stage.judge(Self.leads[lead].payload)
             #expect(judgement.signature == .valid)
-            let (problem, text) = try #require(self.problem(judgement))
+            let (problem, text) = try #require(judgement.problem)
             #expect(problem == .noTransactions)
             #expect(text.contains("names no purchase; with a key for the App Store Server API"))
             // As a genuine app receipt that holds nothing: some nights, and then it is listed.
@@ -133,8 +128,8 @@ import Verification
     func holdsNothingWhereAppleDoesNotKnowTheCustomer(code: Int) async throws {
         try await VerificationStage.with(reply: { _ in (code / 10_000, #"{"errorCode":\#(code)}"#) }) { stage in
             let judgement = try await stage.judge(Signed.appTransaction())
-            #expect(problem(judgement)?.problem == .noTransactions)
-            #expect(problem(judgement)?.text.contains("does not know the customer") == true)
+            #expect(judgement.problem?.problem == .noTransactions)
+            #expect(judgement.problem?.text.contains("does not know the customer") == true)
         }
     }
 
@@ -142,8 +137,8 @@ import Verification
     @Test func saysThatTheAccountIsGone() async throws {
         try await VerificationStage.with(reply: { _ in (404, #"{"errorCode":4040001}"#) }) { stage in
             let judgement = try await stage.judge(Signed.appTransaction())
-            #expect(problem(judgement)?.problem == .accountGone)
-            #expect(problem(judgement)?.text.contains("4040001") == true)
+            #expect(judgement.problem?.problem == .accountGone)
+            #expect(judgement.problem?.text.contains("4040001") == true)
         }
     }
 
@@ -160,7 +155,7 @@ import Verification
     @Test func asksAgainWhereAppleCannotAnswer() async throws {
         try await VerificationStage.with(reply: { _ in (503, "") }) { stage in
             let judgement = try await stage.judge(Signed.appTransaction())
-            #expect(problem(judgement)?.problem == .appleUnreachable)
+            #expect(judgement.problem?.problem == .appleUnreachable)
         }
     }
 
@@ -177,8 +172,8 @@ import Verification
     @Test func leadsNowhereWithoutAnId() async throws {
         try await VerificationStage.with { stage in
             let judgement = try await stage.judge(Signed.appTransaction(nil))
-            #expect(problem(judgement)?.problem == .noTransactions)
-            #expect(problem(judgement)?.text.contains("neither a purchase nor a customer") == true)
+            #expect(judgement.problem?.problem == .noTransactions)
+            #expect(judgement.problem?.text.contains("neither a purchase nor a customer") == true)
             #expect(stage.server.received.count == 0)
         }
     }
@@ -260,8 +255,8 @@ import Verification
                 for payload in signed {
                     let judgement = try await stage.judge(payload)
                     #expect(judgement.signature == .valid)
-                    #expect(problem(judgement)?.problem == .unreadableAnswer)
-                    #expect(problem(judgement)?.text.hasPrefix("Apple signed it, but ") == true)
+                    #expect(judgement.problem?.problem == .unreadableAnswer)
+                    #expect(judgement.problem?.text.hasPrefix("Apple signed it, but ") == true)
                 }
                 #expect(stage.server.received.count == 0)
             }
@@ -279,8 +274,8 @@ import Verification
         try await VerificationStage.with(.local) { stage in
             let judgement = try await stage.judge(Data(signed).base64EncodedString())
             #expect(judgement.signature == .valid)
-            #expect(problem(judgement)?.problem == .unreadableAnswer)
-            #expect(problem(judgement)?.text == "Apple signed it, but it names an environment that is not known")
+            #expect(judgement.problem?.problem == .unreadableAnswer)
+            #expect(judgement.problem?.text == "Apple signed it, but it names an environment that is not known")
         }
     }
 
@@ -298,7 +293,7 @@ import Verification
             for payload in forged {
                 let judgement = try await stage.judge(payload)
                 #expect(judgement.signature != .valid)
-                #expect(problem(judgement)?.problem == .notGenuine)
+                #expect(judgement.problem?.problem == .notGenuine)
             }
             #expect(stage.server.received.count == 0)
         }
@@ -317,8 +312,8 @@ import Verification
             for payload in forged {
                 let judgement = try await stage.judge(payload)
                 #expect(judgement.signature == .untrusted)
-                #expect(problem(judgement)?.problem == .unknownSigner)
-                #expect(problem(judgement)?.text.contains("which is none of the trusted roots") == true)
+                #expect(judgement.problem?.problem == .unknownSigner)
+                #expect(judgement.problem?.text.contains("which is none of the trusted roots") == true)
             }
             #expect(stage.server.received.count == 0)
         }
@@ -330,7 +325,7 @@ import Verification
                 Signed.appTransaction(environment: "Xcode"), Signed.renewalInfo("42", environment: "LocalTesting"),
             ] {
                 let judgement = try await stage.judge(payload)
-                #expect(problem(judgement)?.problem == .noTransactions)
+                #expect(judgement.problem?.problem == .noTransactions)
             }
             #expect(stage.server.received.count == 0)
         }

@@ -12,17 +12,12 @@ import Verification
         }
     }
 
-    private func problem(_ judgement: AppVerifier.Judgement) -> ReceiptProblem? {
-        guard case .problem(let problem, _) = judgement.verdict else { return nil }
-        return problem
-    }
-
     /// Apple may write receipts in another form one day, which a later program reads.
     @Test func areKept() async throws {
         let receipt = try await ReceiptAuthority.make().appReceipt([0x05, 0x00])
         let kept = try await judged(receipt)
-        #expect(kept.signature == .untrusted && problem(kept) == .unknownSigner)
+        #expect(kept.signature == .untrusted && kept.problem?.problem == .unknownSigner)
         let changed = try await judged(receipt.dropLast() + [receipt[receipt.count - 1] ^ 1])
-        #expect(changed.signature == .invalid && problem(changed) == .notGenuine)
+        #expect(changed.signature == .invalid && changed.problem?.problem == .notGenuine)
     }
 }

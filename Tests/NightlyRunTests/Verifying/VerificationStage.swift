@@ -70,6 +70,14 @@ struct VerificationStage {
     }
 }
 
+extension AppVerifier.Judgement {
+    /// Why the upload is no use, or not yet; `nil` if it was verified.
+    var problem: (problem: ReceiptProblem, text: String)? {
+        guard case .problem(let problem, let text) = verdict else { return nil }
+        return (problem, text)
+    }
+}
+
 /// What Apple signs, as text, within the simulated certificates' validity.
 enum Signed {
     static let now = Int64(Date().timeIntervalSince1970 * 1000)
