@@ -149,13 +149,6 @@ DELETE FROM iap.redeliveries WHERE transaction_id = 'later2';
 DELETE FROM iap.entitlements WHERE original_transaction_id IN ('later1', 'later4');
 
 -- An upgrade that the server never heard of is not delivered by what was granted for the product before.
-CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
-LANGUAGE sql AS $$
-    UPDATE iap.entitlements
-    SET granted_at = now() - days * interval '1 day', first_granted_at = now() - days * interval '1 day'
-    WHERE original_transaction_id = $1;
-    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
-$$;
 SELECT test.period('y1', -40, 335, 'y1', 'basic.year'), test.entitle(335, 'y1'), test.said_days_ago('y1', 40);
 SELECT test.period('y2', -10, 20, 'y1', 'premium.month'), test.period('y3', 20, 50, 'y1', 'premium.month');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'no night takes it for granted');

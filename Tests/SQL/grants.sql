@@ -32,13 +32,6 @@ LANGUAGE sql AS $$
         'SELECT iap.revoke_entitlement(%L, %L, %L)', $3, $1, now() + $2 * interval '1 day'))::timestamptz
         - now()) / 86400, 1)
 $$;
-CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
-LANGUAGE sql AS $$
-    UPDATE iap.entitlements
-    SET granted_at = now() - days * interval '1 day', first_granted_at = now() - days * interval '1 day'
-    WHERE original_transaction_id = $1;
-    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
-$$;
 CREATE FUNCTION test.of(original text) RETURNS text
 LANGUAGE sql AS $$
     SELECT string_agg(

@@ -314,6 +314,15 @@ BEGIN
 END
 $$;
 
+-- What was granted for a subscription, as if it had been said so many days ago.
+CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.entitlements
+    SET granted_at = now() - days * interval '1 day', first_granted_at = now() - days * interval '1 day'
+    WHERE original_transaction_id = $1;
+    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
+$$;
+
 INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
 VALUES
     ('com.example.a', 'gems', 'consumable', '60 Gems', 990, 'USD'),
