@@ -67,11 +67,7 @@ struct Summary {
     }
 
     /// A line for each of the first items, and how many more there are.
-    private func first<Item>(of items: [Item], _ line: (Item) -> String) -> [String] {
-        first(most, of: items, line)
-    }
-
-    private func first<Item>(_ shown: Int, of items: [Item], _ line: (Item) -> String) -> [String] {
+    private func first<Item>(_ shown: Int = .max, of items: [Item], _ line: (Item) -> String) -> [String] {
         let shown = min(shown, most)
         let more = items.count - shown
         return items.prefix(shown).map(line)
