@@ -136,15 +136,38 @@ UPDATE iap.cases SET periods = '{later4}', environment = 'Sandbox' WHERE transac
 SELECT is(test.entitle(30, 'later4'), 30.0, 'a period that went by');
 SELECT is(test.open_of('later4'), NULL, 'is delivered before its own case is made');
 -- What was imported while it ran is written by the night, or by the next word, which for itself would come late.
-SELECT test.period('later5', -31, -1, 'later5'), test.open_case('later5', '{ann}');
-UPDATE iap.cases SET periods = '{later5}' WHERE transaction_id = 'later5';
-INSERT INTO iap.entitlements (
-    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
-SELECT 'later5', 'com.example.a', 'ann', now() - interval '1 day', since, since
-FROM (SELECT now() - interval '2 days') AS granted (since);
+CREATE FUNCTION test.imported_in_time(original text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM test.period(original, -31, -1, original), test.open_case(original, '{ann}');
+    UPDATE iap.cases SET periods = ARRAY[original] WHERE transaction_id = original;
+    INSERT INTO iap.entitlements (
+        original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+    SELECT original, 'com.example.a', 'ann', now() - interval '1 day', since, since
+    FROM (SELECT now() - interval '2 days') AS granted (since);
+END
+$$;
+CREATE FUNCTION test.import(original text, days integer, revoked_days integer DEFAULT NULL) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_import', format(
+        'SELECT iap.import_entitlements(ARRAY[ROW(%L, %L, %L, %L, %L, %L, %L, NULL)::iap.entitlements])',
+        $1, 'com.example.a', 'bob', now() + $2 * interval '1 day', now(), now(), now() + $3 * interval '1 day'))
+$$;
+SELECT test.imported_in_time(id) FROM unnest(ARRAY['later5', 'later6', 'later7', 'later8', 'later9']) AS id;
 SELECT is(test.entitle(30, 'later5'), 30.0, 'what comes next is granted');
 SELECT is(test.open_of('later5'), NULL, 'and what was granted in time stays delivered');
-DELETE FROM iap.entitlements WHERE original_transaction_id = 'later5';
+SELECT is(test.import('later6', 30), '1', 'whether the app''s server says it, or another import');
+SELECT is(test.open_of('later6'), NULL, 'which comes late for it, too');
+SELECT results_eq(
+    $$SELECT user_id FROM iap.black WHERE transaction_id = 'later6'$$, $$VALUES ('ann')$$, 'to whom it was granted');
+SELECT is(test.import('later7', -1), '0', 'a word that says nothing new');
+SELECT is(test.open_of('later7'), 'later7', 'leaves it to the night');
+SELECT is(test.import('later8', 30, -10), '1', 'what was revoked while the period ran');
+SELECT is(test.open_of('later8'), 'later8', 'is owed again');
+UPDATE iap.entitlements SET granted_at = now() WHERE original_transaction_id = 'later9';
+SELECT is(test.import('later9', 30), '1', 'and where the first word came late as well');
+SELECT is(test.open_of('later9'), 'later9', 'it delivered nothing');
+DELETE FROM iap.entitlements WHERE original_transaction_id LIKE 'later_' AND original_transaction_id >= 'later5';
 DELETE FROM iap.redeliveries WHERE transaction_id = 'later2';
 DELETE FROM iap.entitlements WHERE original_transaction_id IN ('later1', 'later4');
 

@@ -188,7 +188,8 @@ SELECT results_eq(
         ('iap_finance', 'is_of_original'), ('iap_finance', 'lines_of'), ('iap_finance', 'order_mark'),
         ('iap_finance', 'position_of'), ('iap_finance', 'share_of'), ('iap_finance', 'type_by'),
         ('iap_finance', 'worth'),
-        ('iap_import', 'amount_of'), ('iap_import', 'delivered'), ('iap_import', 'enter'), ('iap_import', 'excluded'),
+        ('iap_import', 'amount_of'), ('iap_import', 'cover_superseded'), ('iap_import', 'delivered'),
+        ('iap_import', 'enter'), ('iap_import', 'excluded'),
         ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'), ('iap_import', 'import_entitlements'),
         ('iap_import', 'imported'), ('iap_import', 'is_delivered_otherwise'), ('iap_import', 'is_of_original'),
         ('iap_import', 'is_original_delivered'), ('iap_import', 'is_parted'), ('iap_import', 'is_period_delivered'),
@@ -451,10 +452,10 @@ SELECT set_eq(
         AND proname <> 'orders_never_paid'$$,
     ARRAY[
         'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim',
-        'entitle', 'revoke_entitlement', 'owed', 'status', 'take_redeliveries', 'redeliver', 'resolve', 'reopen',
-        'decide', 'adopt', 'take', 'note', 'owners_told', 'close_books', 'purge_payloads', 'purgeable_buckets',
-        'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user', 'analyze_grown',
-        'release_originals', 'release_orders', 'take_orders', 'refuse_unseen_cases'],
+        'entitle', 'revoke_entitlement', 'cover_superseded', 'owed', 'status', 'take_redeliveries', 'redeliver',
+        'resolve', 'reopen', 'decide', 'adopt', 'take', 'note', 'owners_told', 'close_books', 'purge_payloads',
+        'purgeable_buckets', 'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user',
+        'analyze_grown', 'release_originals', 'release_orders', 'take_orders', 'refuse_unseen_cases'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

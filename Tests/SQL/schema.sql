@@ -2130,6 +2130,69 @@ $$;
 
 COMMENT ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from white to black that an entitlement covers, and says how many: none, where none is left. What another session has locked is left for the next time.';
 
+CREATE TABLE iap.entitlements (
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL,
+    entitled_until timestamp with time zone NOT NULL,
+    first_granted_at timestamp with time zone NOT NULL,
+    granted_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.entitlements IS 'Until when the apps'' servers have granted subscriptions: a row for each original transaction.';
+
+COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE FUNCTION iap.cover_superseded(words iap.entitlements[]) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    at      timestamptz := iap.present();
+    known   iap.entitlements[];
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(held.e) INTO known
+    FROM (
+        SELECT ROW(e.*)::iap.entitlements AS e
+        FROM entitlements AS e
+        JOIN (
+            SELECT
+                original_transaction_id, bundle_id, min(least(entitled_until, revoked_at)) AS first_end,
+                max(least(entitled_until, revoked_at)) AS last_end, bool_or(revoked_at IS NULL) AS goes_on
+            FROM unnest(words)
+            GROUP BY original_transaction_id, bundle_id
+        ) AS said USING (original_transaction_id, bundle_id)
+        -- Most rows of a company's table say again what they said the night before.
+        WHERE said.first_end <> e.entitled_until OR said.last_end <> e.entitled_until
+            OR (e.revoked_at IS NOT NULL AND said.goes_on)
+        ORDER BY original_transaction_id, bundle_id
+        FOR UPDATE OF e
+    ) AS held;
+    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT ROW(white.*)::iap.transactions AS t, e.user_id
+        FROM unnest(known) AS e
+        JOIN transactions AS white
+            ON iap.is_of_original(
+                    white.transaction_id, white.original_transaction_id, e.original_transaction_id)
+                AND white.bundle_id = e.bundle_id AND white.place = 'white'
+        WHERE iap.is_granted(ROW(white.*)::iap.transactions, ROW(e.*)::iap.entitlements, e.granted_at, at)
+        ORDER BY white.transaction_id, white.bundle_id, white.environment
+        FOR UPDATE OF white SKIP LOCKED
+    ) AS held;
+    RETURN iap.cover(changes, NULL, at, session_user);
+END
+$$;
+
+COMMENT ON FUNCTION iap.cover_superseded(words iap.entitlements[]) IS 'Writes what grants delivered that an import is about to say another word on, and says how many purchases left white. The night has yet to do so where the last import was after it, or where it broke off; and the word that comes may be late for what was granted in time.';
+
 CREATE FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -3313,21 +3376,6 @@ $$;
 
 COMMENT ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) IS 'Takes what a company delivered before into black, and says how many transactions it took. Of several ids of a non-consumable, or of a period of a subscription, one is black: a new one beside it is restored, and what was known already stays as it is; but beside what may be taken back, this is black, too.';
 
-CREATE TABLE iap.entitlements (
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    user_id text NOT NULL,
-    entitled_until timestamp with time zone NOT NULL,
-    first_granted_at timestamp with time zone NOT NULL,
-    granted_at timestamp with time zone NOT NULL,
-    revoked_at timestamp with time zone,
-    seal bigint
-);
-
-COMMENT ON TABLE iap.entitlements IS 'Until when the apps'' servers have granted subscriptions: a row for each original transaction.';
-
-COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
-
 CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -3336,6 +3384,7 @@ DECLARE
     taken  bigint;
     word   record;
 BEGIN
+    PERFORM iap.cover_superseded(words);
     -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
     SELECT array_agg(furthest::iap.entitlements) INTO latest
     FROM (
@@ -3411,7 +3460,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.import_entitlements(words iap.entitlements[]) IS 'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase the one that reaches furthest counts. What is covered moves in the night.';
+COMMENT ON FUNCTION iap.import_entitlements(words iap.entitlements[]) IS 'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase the one that reaches furthest counts. What is covered moves in the night, or before the next word on it.';
 
 CREATE FUNCTION iap.imported(t iap.transactions, v iap.verified) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
@@ -11093,6 +11142,8 @@ REVOKE ALL ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, 
 REVOKE ALL ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.cover_superseded(words iap.entitlements[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) FROM PUBLIC;
 

@@ -170,6 +170,52 @@ COMMENT ON FUNCTION iap.revoke_entitlement IS
     'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where '
     'nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
 
+CREATE FUNCTION iap.cover_superseded(words iap.entitlements[]) RETURNS bigint
+-- By the primary keys, even where the plan was made when the tables were small.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    at      timestamptz := iap.present();
+    known   iap.entitlements[];
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(held.e) INTO known
+    FROM (
+        SELECT ROW(e.*)::iap.entitlements AS e
+        FROM entitlements AS e
+        JOIN (
+            SELECT
+                original_transaction_id, bundle_id, min(least(entitled_until, revoked_at)) AS first_end,
+                max(least(entitled_until, revoked_at)) AS last_end, bool_or(revoked_at IS NULL) AS goes_on
+            FROM unnest(words)
+            GROUP BY original_transaction_id, bundle_id
+        ) AS said USING (original_transaction_id, bundle_id)
+        -- Most rows of a company's table say again what they said the night before.
+        WHERE said.first_end <> e.entitled_until OR said.last_end <> e.entitled_until
+            OR (e.revoked_at IS NOT NULL AND said.goes_on)
+        ORDER BY original_transaction_id, bundle_id
+        FOR UPDATE OF e
+    ) AS held;
+    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT ROW(white.*)::iap.transactions AS t, e.user_id
+        FROM unnest(known) AS e
+        JOIN transactions AS white
+            ON iap.is_of_original(
+                    white.transaction_id, white.original_transaction_id, e.original_transaction_id)
+                AND white.bundle_id = e.bundle_id AND white.place = 'white'
+        WHERE iap.is_granted(ROW(white.*)::iap.transactions, ROW(e.*)::iap.entitlements, e.granted_at, at)
+        ORDER BY white.transaction_id, white.bundle_id, white.environment
+        FOR UPDATE OF white SKIP LOCKED
+    ) AS held;
+    RETURN iap.cover(changes, NULL, at, session_user);
+END
+$$;
+COMMENT ON FUNCTION iap.cover_superseded IS
+    'Writes what grants delivered that an import is about to say another word on, and says how many purchases left '
+    'white. The night has yet to do so where the last import was after it, or where it broke off; and the word that '
+    'comes may be late for what was granted in time.';
+
 CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -177,6 +223,7 @@ DECLARE
     taken  bigint;
     word   record;
 BEGIN
+    PERFORM iap.cover_superseded(words);
     -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
     SELECT array_agg(furthest::iap.entitlements) INTO latest
     FROM (
@@ -254,7 +301,7 @@ $$;
 COMMENT ON FUNCTION iap.import_entitlements IS
     'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it '
     'says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase '
-    'the one that reaches furthest counts. What is covered moves in the night.';
+    'the one that reaches furthest counts. What is covered moves in the night, or before the next word on it.';
 
 -- Erasing a user ------------------------------------------------------------------------------------------------------
 
