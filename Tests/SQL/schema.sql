@@ -924,7 +924,7 @@ DECLARE
     wanted   iap.transactions;
     owed_as  text;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     purchase.transaction_id := admit.transaction_id;
     purchase.bundle_id := admit.bundle_id;
@@ -1087,6 +1087,7 @@ DECLARE
     outcome text;
     owed_as text;
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_bundle_id(adopt.bundle_id);
     PERFORM iap.require_text('user_id', adopt.user_id, 1000);
     PERFORM iap.require_text('who', adopt.who, 1000);
@@ -1572,7 +1573,7 @@ DECLARE
     owed_as text;
     type    text;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(claim.bundle_id);
     PERFORM iap.require_transaction_id('transaction_id', claim.transaction_id);
     PERFORM iap.require_text('user_id', claim.user_id, 1000);
@@ -1763,6 +1764,20 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.close_books(run bigint) IS 'Closes the books for a run: adds up for finance what entered and moved since they were closed last, continues the chain over it, closes the days before the run''s own for good, and gives what entered and left white. What other sessions have not committed yet is for the next run.';
+
+CREATE FUNCTION iap.commit_durably() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF current_setting('synchronous_commit') = 'off' THEN
+        -- The least that outlives a crash: it waits for no other server.
+        PERFORM set_config('synchronous_commit', 'local', true);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.commit_durably() IS 'Has the caller''s transaction be on disk before its commit is acknowledged, also where a server, a database or a login wants no waiting for that: of what was acknowledged, a crash would forget the last moments. A delivery that is forgotten is made again, and an upload that is forgotten is a lost order.';
 
 CREATE FUNCTION iap.confirm(purchases iap.verified[]) RETURNS iap.standing[]
     LANGUAGE plpgsql
@@ -2204,7 +2219,7 @@ DECLARE
     present text;
     outcome text;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_transaction_id('transaction_id', decide.transaction_id);
     PERFORM iap.require_bundle_id(decide.bundle_id);
     PERFORM iap.require_text('who', decide.who, 1000);
@@ -2575,7 +2590,7 @@ DECLARE
     at      timestamptz := iap.present();
     changes iap.change[];
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(entitle.bundle_id);
     PERFORM iap.require_transaction_id('original_transaction_id', entitle.original_transaction_id);
     PERFORM iap.require_text('user_id', entitle.user_id, 1000);
@@ -2795,7 +2810,7 @@ DECLARE
     erasure   bigint;
     details   jsonb;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
@@ -4421,6 +4436,7 @@ CREATE FUNCTION iap.note(transaction_id text, note text, who text, bundle_id tex
 DECLARE
     place record;
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_transaction_id('transaction_id', note.transaction_id);
     PERFORM iap.require_text('who', note.who, 1000);
     PERFORM iap.require_text('note', note.note, 10000);
@@ -5720,7 +5736,7 @@ DECLARE
     whose text;
     at    timestamptz := iap.present();
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_transaction_id('transaction_id', redeliver.transaction_id);
     PERFORM iap.require_text('who', redeliver.who, 1000);
     PERFORM iap.require_text('note', redeliver.note, 10000);
@@ -5922,7 +5938,7 @@ DECLARE
     token text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
     -- Who erases has purchases locked, and waits for the person's orders.
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(register_order.bundle_id);
     PERFORM iap.require_product_id(register_order.product_id);
     PERFORM iap.require_text('order_id', register_order.order_id, 1000);
@@ -5966,6 +5982,7 @@ DECLARE
     word  iap.account_tokens;
     known iap.account_tokens;
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_bundle_id(register_user.bundle_id);
     PERFORM iap.require_text('user_id', register_user.user_id, 1000);
     PERFORM iap.require_token(coalesce(app_account_token, ''));
@@ -6162,7 +6179,7 @@ DECLARE
     periods  iap.change[];
     changes  iap.change[];
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', reopen.transaction_id);
     PERFORM iap.require_text('who', reopen.who, 1000);
@@ -6474,7 +6491,7 @@ DECLARE
     period  iap.transactions;
     at      timestamptz := iap.present();
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', resolve.transaction_id);
     PERFORM iap.require_text('who', resolve.who, 1000);
@@ -6552,7 +6569,7 @@ DECLARE
     ends    timestamptz := coalesce(until, at);
     changes iap.change[];
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(revoke_entitlement.bundle_id);
     PERFORM iap.require_transaction_id('original_transaction_id', revoke_entitlement.original_transaction_id);
     IF ends = '-infinity' OR (ends >= '10000-01-01 00:00+00' AND ends <> 'infinity') THEN
@@ -7091,6 +7108,7 @@ CREATE FUNCTION iap.submit_notification(bundle_id text, signed_payload text) RET
     AS $$
 #variable_conflict use_column
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_bundle_id(submit_notification.bundle_id);
     IF coalesce(signed_payload, '') = '' THEN
         RAISE EXCEPTION 'signed_payload is missing' USING
@@ -7132,7 +7150,7 @@ DECLARE
     number bigint;
 BEGIN
     -- Who takes a delivery back, or erases, has purchases locked, and waits for their receipts.
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(submit_receipt.bundle_id);
     PERFORM iap.require_text(name, value, 1000)
@@ -7163,7 +7181,7 @@ DECLARE
     holder record;
     at     timestamptz := iap.present();
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_transaction_id('transaction_id', take.transaction_id);
     PERFORM iap.require_text('who', take.who, 1000);
     place := iap.place_of(take.transaction_id, take.bundle_id, take.environment);
@@ -7651,7 +7669,7 @@ DECLARE
     began   timestamptz := clock_timestamp();
     offered iap.delivered_orders[] := '{}';
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(take_redeliveries.bundle_id);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';
@@ -11126,6 +11144,8 @@ REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id te
 REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, user_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.close_books(run bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.commit_durably() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.confirm(purchases iap.verified[]) FROM PUBLIC;
 

@@ -149,6 +149,13 @@ public struct Doctor: Sendable {
                     "role", .warning, "the role owns the tables or is a superuser",
                     remedy: "Connect as iap_job, which can't change the audit trail."))
         }
+        if found.isVolatile {
+            findings.append(
+                Finding(
+                    "durability", .warning,
+                    "PostgreSQL does not wait for its disk (fsync is off): a crash of the host spoils the tables",
+                    remedy: "Have fsync set on, and the server restarted, before a customer's purchase is in it."))
+        }
         if found.isStandby {
             findings.append(
                 Finding(

@@ -12,6 +12,8 @@ public struct DatabaseExamination: Sendable {
     public let isStandby: Bool
     /// Whether the role, the database or the server was told to take no changes.
     public let isReadOnly: Bool
+    /// Whether the server never waits for the disk: a crash of its host spoils what it keeps.
+    public let isVolatile: Bool
 }
 
 extension LedgerSession {
@@ -24,6 +26,7 @@ extension LedgerSession {
                 SELECT
                     pg_is_in_recovery() AS is_standby,
                     current_setting('default_transaction_read_only') = 'on' AS is_read_only,
+                    current_setting('fsync') = 'off' AS is_volatile,
                     rolsuper OR pg_has_role(
                         (SELECT relowner FROM pg_class WHERE oid = 'iap.events'::regclass), 'MEMBER')
                         AS is_too_powerful
@@ -33,7 +36,7 @@ extension LedgerSession {
             return DatabaseExamination(
                 serverVersion: connection.serverVersion, missingRights: try await missingRights(of: .job),
                 isTooPowerful: try row.decode("is_too_powerful"), isStandby: try row.decode("is_standby"),
-                isReadOnly: try row.decode("is_read_only"))
+                isReadOnly: try row.decode("is_read_only"), isVolatile: try row.decode("is_volatile"))
         }
     }
 

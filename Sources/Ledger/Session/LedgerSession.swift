@@ -68,13 +68,26 @@ public final class LedgerSession {
     ]
 
     static func open(_ settings: LedgerSettings) async throws(PostgreSQLError) -> LedgerSession {
-        LedgerSession(
+        let session = LedgerSession(
             try await Connection.connect(
                 ConnectionSettings(
                     settings.database, applicationName: "iap-reconcile",
                     statementTimeout: settings.statementTimeout, lockTimeout: lockTimeout,
                     idleInTransactionTimeout: idleInTransactionTimeout, searchPath: "iap, pg_temp",
                     furtherParameters: parameters(settings), newerParameters: liftedLimits)))
+        try await session.commitDurably()
+        return session
+    }
+
+    /// Has each commit be on disk before it is acknowledged, also where the server, the database or the login wants no
+    /// waiting for that: a file of deliveries goes to `done/`, and would not come again if a crash forgot them. As
+    /// `iap.commit_durably` does for an app's server.
+    private func commitDurably() async throws(PostgreSQLError) {
+        _ = try await connection.query(
+            """
+            SELECT set_config('synchronous_commit', 'local', false)
+            WHERE current_setting('synchronous_commit') = 'off'
+            """)
     }
 
     /// A run's own session stands idle while the workers work, and its locks would end with it: then another run could
@@ -110,6 +123,7 @@ public final class LedgerSession {
         self.lost = lost
         try await translating {
             try await connection.reconnect()
+            try await commitDurably()
             stagings = []
             try await end(lost.processID, lostAt: lost.at)
             try await reachInbox()

@@ -79,6 +79,20 @@ COMMENT ON FUNCTION iap.limit_idleness IS
     'Lets a transaction that is about to lock a purchase, or what others wait for who have locked one, and then hangs, '
     'end by itself, also where its login is a member of a role and so without what roles.sql sets for the role.';
 
+CREATE FUNCTION iap.commit_durably() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_setting('synchronous_commit') = 'off' THEN
+        -- The least that outlives a crash: it waits for no other server.
+        PERFORM set_config('synchronous_commit', 'local', true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.commit_durably IS
+    'Has the caller''s transaction be on disk before its commit is acknowledged, also where a server, a database or a '
+    'login wants no waiting for that: of what was acknowledged, a crash would forget the last moments. A delivery that '
+    'is forgotten is made again, and an upload that is forgotten is a lost order.';
+
 CREATE FUNCTION iap.limit_waiting() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

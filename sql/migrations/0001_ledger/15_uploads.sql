@@ -111,7 +111,7 @@ DECLARE
     number bigint;
 BEGIN
     -- Who takes a delivery back, or erases, has purchases locked, and waits for their receipts.
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_bundle_id(submit_receipt.bundle_id);
     PERFORM iap.require_text(name, value, 1000)
@@ -149,7 +149,7 @@ DECLARE
     token text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
     -- Who erases has purchases locked, and waits for the person's orders.
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(register_order.bundle_id);
     PERFORM iap.require_product_id(register_order.product_id);
     PERFORM iap.require_text('order_id', register_order.order_id, 1000);
@@ -192,6 +192,7 @@ DECLARE
     word  iap.account_tokens;
     known iap.account_tokens;
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_bundle_id(register_user.bundle_id);
     PERFORM iap.require_text('user_id', register_user.user_id, 1000);
     PERFORM iap.require_token(coalesce(app_account_token, ''));

@@ -113,7 +113,7 @@ DECLARE
     wanted   iap.transactions;
     owed_as  text;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     purchase.transaction_id := admit.transaction_id;
     purchase.bundle_id := admit.bundle_id;

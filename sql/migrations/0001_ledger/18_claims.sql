@@ -191,7 +191,7 @@ DECLARE
     owed_as text;
     type    text;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(claim.bundle_id);
     PERFORM iap.require_transaction_id('transaction_id', claim.transaction_id);
     PERFORM iap.require_text('user_id', claim.user_id, 1000);

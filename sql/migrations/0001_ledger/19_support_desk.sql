@@ -189,7 +189,7 @@ DECLARE
     period  iap.transactions;
     at      timestamptz := iap.present();
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', resolve.transaction_id);
     PERFORM iap.require_text('who', resolve.who, 1000);

@@ -92,7 +92,7 @@ DECLARE
     periods  iap.change[];
     changes  iap.change[];
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_transaction_id('transaction_id', reopen.transaction_id);
     PERFORM iap.require_text('who', reopen.who, 1000);

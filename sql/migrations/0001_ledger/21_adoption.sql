@@ -61,6 +61,7 @@ DECLARE
     outcome text;
     owed_as text;
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_bundle_id(adopt.bundle_id);
     PERFORM iap.require_text('user_id', adopt.user_id, 1000);
     PERFORM iap.require_text('who', adopt.who, 1000);

@@ -28,7 +28,7 @@ DECLARE
     holder record;
     at     timestamptz := iap.present();
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_transaction_id('transaction_id', take.transaction_id);
     PERFORM iap.require_text('who', take.who, 1000);
     place := iap.place_of(take.transaction_id, take.bundle_id, take.environment);
@@ -82,6 +82,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     place record;
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_transaction_id('transaction_id', note.transaction_id);
     PERFORM iap.require_text('who', note.who, 1000);
     PERFORM iap.require_text('note', note.note, 10000);
@@ -127,7 +128,7 @@ DECLARE
     present text;
     outcome text;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_transaction_id('transaction_id', decide.transaction_id);
     PERFORM iap.require_bundle_id(decide.bundle_id);
     PERFORM iap.require_text('who', decide.who, 1000);

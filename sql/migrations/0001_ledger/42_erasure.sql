@@ -155,7 +155,7 @@ DECLARE
     erasure   bigint;
     details   jsonb;
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.limit_waiting();
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);

@@ -55,7 +55,7 @@ DECLARE
     at      timestamptz := iap.present();
     changes iap.change[];
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(entitle.bundle_id);
     PERFORM iap.require_transaction_id('original_transaction_id', entitle.original_transaction_id);
     PERFORM iap.require_text('user_id', entitle.user_id, 1000);
@@ -123,7 +123,7 @@ DECLARE
     ends    timestamptz := coalesce(until, at);
     changes iap.change[];
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(revoke_entitlement.bundle_id);
     PERFORM iap.require_transaction_id('original_transaction_id', revoke_entitlement.original_transaction_id);
     IF ends = '-infinity' OR (ends >= '10000-01-01 00:00+00' AND ends <> 'infinity') THEN

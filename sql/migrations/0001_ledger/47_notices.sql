@@ -237,6 +237,7 @@ CREATE FUNCTION iap.submit_notification(bundle_id text, signed_payload text) RET
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
+    PERFORM iap.commit_durably();
     PERFORM iap.require_bundle_id(submit_notification.bundle_id);
     IF coalesce(signed_payload, '') = '' THEN
         RAISE EXCEPTION 'signed_payload is missing' USING

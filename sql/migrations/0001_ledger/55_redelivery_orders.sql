@@ -66,7 +66,7 @@ DECLARE
     whose text;
     at    timestamptz := iap.present();
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_transaction_id('transaction_id', redeliver.transaction_id);
     PERFORM iap.require_text('who', redeliver.who, 1000);
     PERFORM iap.require_text('note', redeliver.note, 10000);

@@ -19,7 +19,7 @@ DECLARE
     began   timestamptz := clock_timestamp();
     offered iap.delivered_orders[] := '{}';
 BEGIN
-    PERFORM iap.limit_idleness();
+    PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(take_redeliveries.bundle_id);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';
