@@ -1,5 +1,5 @@
--- What a caller is told outlives a crash of the server, also where its login, the database or the server wants no waiting
--- for the disk.
+-- What a caller is told outlives a crash of the server, also where its login, the database or the server wants no
+-- waiting for the disk.
 BEGIN;
 SELECT no_plan();
 

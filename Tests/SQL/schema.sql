@@ -4311,7 +4311,7 @@ CREATE FUNCTION iap.moment_said(milliseconds text) RETURNS timestamp with time z
     AS $_$
     SELECT CASE
         -- Longer than any that is one: of what is more yet a number can't be made.
-        WHEN length($1) <= 40 AND $1 ~ '^[0-9]+(\.[0-9]+)?$' AND trunc($1::numeric) BETWEEN 1 AND 253402300799999
+        WHEN length($1) <= 40 AND $1 ~ '^[0-9]+([.][0-9]+)?$' AND trunc($1::numeric) BETWEEN 1 AND 253402300799999
         THEN to_timestamp(trunc($1::numeric) / 1000)
     END
 $_$;
@@ -6877,7 +6877,7 @@ DECLARE
     body text := translate(split_part(signed_transaction, '.', 2), '-_', '+/');
     said jsonb;
 BEGIN
-    IF signed_transaction !~ '^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$' THEN
+    IF signed_transaction !~ '^[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+$' THEN
         RETURN NULL;
     END IF;
     said := convert_from(decode(rpad(body, (length(body) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
