@@ -72,7 +72,7 @@ public struct Doctor: Sendable {
                 return [connected, Finding("schema", .wrong, text)]
             }
             let found = try await session.examine()
-            let first = [connected, Finding("schema", .fine, "current")] + Self.findings(found)
+            let first = [connected, Finding("schema", .fine, "current")] + Self.findings(on: found)
             // What follows reads tables.
             guard found.missingRights.isEmpty else { return first }
             let cluster = try await cluster(session)
@@ -130,45 +130,6 @@ public struct Doctor: Sendable {
     private static let pooled = Finding(
         "sessions", .wrong, "a proxy between here and PostgreSQL pools transactions, so locks don't hold",
         remedy: "Connect to PostgreSQL itself, or to a pool of sessions (pool_mode = session).")
-
-    private static func findings(_ found: DatabaseExamination) -> [Finding] {
-        var findings: [Finding] = []
-        if found.serverVersion < 150_000 {
-            findings.append(
-                Finding("version", .wrong, "PostgreSQL is older than 15", remedy: "Use PostgreSQL 15 or newer."))
-        }
-        findings.append(
-            found.missingRights.isEmpty
-                ? Finding("grants", .fine, "the role has the rights that the job needs")
-                : Finding(
-                    "grants", .wrong, "the role lacks \(found.missingRights.joined(separator: ", "))",
-                    remedy: Self.grantingAgain("connect as iap_job or a member of it")))
-        if found.isTooPowerful {
-            findings.append(
-                Finding(
-                    "role", .warning, "the role owns the tables or is a superuser",
-                    remedy: "Connect as iap_job, which can't change the audit trail."))
-        }
-        if found.isVolatile {
-            findings.append(
-                Finding(
-                    "durability", .warning,
-                    "PostgreSQL does not wait for its disk (fsync is off): a crash of the host spoils the tables",
-                    remedy: "Have fsync set on, and the server restarted, before a customer's purchase is in it."))
-        }
-        if found.isStandby {
-            findings.append(
-                Finding(
-                    "read-only", .wrong, "PostgreSQL takes no changes here: it is a standby",
-                    remedy: "Connect to the primary server."))
-        } else if found.isReadOnly {
-            findings.append(
-                Finding(
-                    "read-only", .wrong, "PostgreSQL takes no changes here: default_transaction_read_only is on",
-                    remedy: "Have it set off for the role, the database or the server, wherever it was set on."))
-        }
-        return findings
-    }
 
     static func clock(_ difference: TimeInterval) -> Finding {
         let seconds = Int(difference.magnitude.rounded())

@@ -14,6 +14,9 @@ public struct DatabaseExamination: Sendable {
     public let isReadOnly: Bool
     /// Whether the server never waits for the disk: a crash of its host spoils what it keeps.
     public let isVolatile: Bool
+    /// Whether the operating system's library orders text otherwise than when the database's indexes were built: what
+    /// they hold may not be found.
+    public let isSortedOtherwise: Bool
 }
 
 extension LedgerSession {
@@ -27,6 +30,11 @@ extension LedgerSession {
                     pg_is_in_recovery() AS is_standby,
                     current_setting('default_transaction_read_only') = 'on' AS is_read_only,
                     current_setting('fsync') = 'off' AS is_volatile,
+                    (
+                        SELECT datcollversion <> pg_database_collation_actual_version(oid)
+                        FROM pg_database
+                        WHERE datname = current_database()
+                    ) IS TRUE AS is_sorted_otherwise,
                     rolsuper OR pg_has_role(
                         (SELECT relowner FROM pg_class WHERE oid = 'iap.events'::regclass), 'MEMBER')
                         AS is_too_powerful
@@ -36,7 +44,8 @@ extension LedgerSession {
             return DatabaseExamination(
                 serverVersion: connection.serverVersion, missingRights: try await missingRights(of: .job),
                 isTooPowerful: try row.decode("is_too_powerful"), isStandby: try row.decode("is_standby"),
-                isReadOnly: try row.decode("is_read_only"), isVolatile: try row.decode("is_volatile"))
+                isReadOnly: try row.decode("is_read_only"), isVolatile: try row.decode("is_volatile"),
+                isSortedOtherwise: try row.decode("is_sorted_otherwise"))
         }
     }
 
