@@ -92,7 +92,9 @@ func act(ctx context.Context, db *pgx.Conn, action string, given []string) error
 			return err
 		}
 		outcome, err := claimAndCredit(ctx, db, given[0], given[2], one)
-		fmt.Println(outcome)
+		if err == nil {
+			fmt.Println(outcome)
+		}
 		return err
 	case "login":
 		return deliverWhatIsOwed(ctx, db, given[0], given[1])
