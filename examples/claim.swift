@@ -1,6 +1,6 @@
 // An app's server beside iap-reconcile, in Swift with libpq. Build it with a module map for libpq-fe.h, such as
 // Sources/CLibraries/CPostgreSQL of iap-reconcile:
-//   swiftc claim.swift -I CPostgreSQL -I "$(pg_config --includedir)"
+//   swiftc -parse-as-library claim.swift -I CPostgreSQL -I "$(pg_config --includedir)"
 import CPostgreSQL
 import Glibc
 

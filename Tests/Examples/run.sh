@@ -42,6 +42,7 @@ refused() {
     admit "$user" "$id" "$product" 1
     "$@" claim "$app" "$id" "$user" "" "$product" 1 >"$work/refused" 2>&1 && fail "$language: hides that it could not credit"
     grep -q "$why" "$work/refused" || { cat "$work/refused" >&2; fail "$language: hides why it could not credit"; }
+    ! grep -qx delivered "$work/refused" || fail "$language: says delivered of what it could not credit"
     [ "$($psql -d shop -c "SELECT place FROM iap.transactions WHERE transaction_id = '$id'")" = white ] ||
         fail "$language: claims what it does not credit"
 }
@@ -96,10 +97,12 @@ if command -v go >/dev/null && [ -d /usr/share/gocode/src/github.com/jackc/pgx ]
 else
     skipped Go golang-github-jackc-pgx-v4-dev
 fi
-# Which is there, as the program was built; with the module map that this repository has for libpq.
-PATH="$PATH:/opt/swift/usr/bin" swiftc -parse-as-library -swift-version 6 examples/claim.swift -I Sources/CLibraries/CPostgreSQL \
-    -I "$(pg_config --includedir)" -o "$work/claim-swift"
-try swift 6000 "$work/claim-swift"
+# Which is there, as the program was built; by the command that the example itself names.
+build=$(sed -n 's,^// *\(swiftc .*\),\1,p' examples/claim.swift)
+mkdir "$work/swift"
+cp -R examples/claim.swift Sources/CLibraries/CPostgreSQL "$work/swift"
+(cd "$work/swift" && "$OLDPWD/scripts/with-swift" sh -euc "$build")
+try swift 6000 "$work/swift/claim"
 /usr/bin/python3 Tests/Examples/snippets.py "$psql -d shop"
 if command -v javac >/dev/null && [ -e /usr/share/java/postgresql.jar ]; then
     # Its driver knows no Unix sockets.
