@@ -39,9 +39,14 @@ struct Bench {
 
     /// Runs a statement in a database, and leaves it as if its rows had been there for long.
     func execute(_ sql: SQL, in database: String) async throws {
+        try await fill(database) { try await $0.execute(sql) }
+    }
+
+    /// Fills a database, and leaves it as if its rows had been there for long.
+    func fill(_ database: String, by work: (Connection) async throws -> Void) async throws {
         let connection = try await Connection.connect(ConnectionSettings(conninfo(database)))
         defer { connection.close() }
-        try await connection.execute(sql)
+        try await work(connection)
         try await connection.execute("VACUUM ANALYZE")
     }
 
@@ -58,8 +63,8 @@ struct Bench {
         let name = "filled_\(receipts)_\(transactions)"
         if try await hasDatabase(name) { return name }
         try await createDatabase(name)
-        let fill = try InboxFill(seed: Self.seed, receipts: receipts, transactions: transactions, now: Date())
-        _ = try await fill.fill(conninfo(name))
+        let inbox = try InboxFill(seed: Self.seed, receipts: receipts, transactions: transactions, now: Date())
+        _ = try await inbox.fill(conninfo(name))
         try await execute("SELECT", in: name)
         return name
     }
