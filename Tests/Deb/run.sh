@@ -69,7 +69,7 @@ world="--seed 3 --customers 200 --days 3 --now $now"
 .build/release/appstore-simulator serve $world --clock "$now" --port-file "$root/store/port" \
     --secrets-dir "$root/store/secrets" --root-out "$root/store/roots.pem" >"$root/store/log" 2>&1 &
 store=$!
-until [ -s "$root/store/port" ]; do sleep 0.1; done
+scripts/await-store "$root/store/port" "$root/store/log"
 port=$(cat "$root/store/port")
 chmod -R o+rX "$root/store"
 sed -i "s,^\[apple\]\$,&\\nverify_receipt_production = http://127.0.0.1:$port/production/verifyReceipt\\
