@@ -2,7 +2,6 @@
 # The report in a real browser, from a disk, as a reader opens it. The reports under test are written by our own code.
 set -eu
 cd "$(dirname "$0")/../.."
-command -v swift >/dev/null 2>&1 || PATH="$PATH:/opt/swift/usr/bin"
 
 # Ubuntu has it as a snap alone, which a container can't run.
 if [ ! -x /usr/bin/chromedriver ] && grep -qx ID=ubuntu /etc/os-release; then
@@ -17,7 +16,7 @@ trap 'exit 143' TERM HUP
 # A report of so many cases, in a language, in a folder of its own.
 write_report() {
     IAP_REPORT_SAMPLE="$scratch/$1" IAP_REPORT_SAMPLE_CASES="$2" IAP_REPORT_SAMPLE_LANGUAGE="$3" \
-        swift test --skip-build --filter '^ReportingTests\.SampleReport/' >"$scratch/log" 2>&1 ||
+        scripts/with-swift swift test --skip-build --filter '^ReportingTests\.SampleReport/' >"$scratch/log" 2>&1 ||
         { cat "$scratch/log" >&2; exit 1; }
 }
 
@@ -30,7 +29,7 @@ if [ ! -e "$wheel" ]; then
         --dest "$axe" --requirement Tests/Browser/requirements.txt
 fi
 
-swift build --build-tests
+scripts/with-swift swift build --build-tests
 write_report english 450 en
 write_report chinese 20 zh
 write_report many 60000 en

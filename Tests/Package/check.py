@@ -30,7 +30,8 @@ def problems(package):
             yield f"Package.swift: {target['name']} imports {name} and does not depend on it"
 
 
-dumped = subprocess.run(["swift", "package", "dump-package"], cwd=ROOT, check=True, capture_output=True, text=True)
+dumped = subprocess.run(
+    ["scripts/with-swift", "swift", "package", "dump-package"], cwd=ROOT, check=True, capture_output=True, text=True)
 found = list(problems(json.loads(dumped.stdout)))
 print("\n".join(found), end="\n" if found else "", file=sys.stderr)
 sys.exit(1 if found else 0)
