@@ -1,5 +1,6 @@
 """The page with JavaScript: what a reader can do, by mouse, keyboard and address."""
 
+import json
 import re
 import shlex
 
@@ -508,6 +509,14 @@ class Address(PageTestCase):
     def test_takes_no_harm_from_nonsense(self):
         self.open("likelihood=x&reason=y&age=z&sort=constructor&seen=1&lang=toString&open=%22")
         self.assertEqual(self.status(), "450 cases")
+
+    def test_filters_by_nothing_that_no_filter_shows(self):
+        offered = {option.get_attribute("value") for option in Select(self.one("select[name=reason]")).options}
+        settings = json.loads(self.one("#settings").get_attribute("textContent"))
+        elsewhere = [reason for reason in settings["reasons"] if reason not in offered]
+        for address in ["product=gone", "app=gone", *(f"reason={reason}" for reason in elsewhere[:1])]:
+            self.open(address)
+            self.assertEqual(self.status(), "450 cases", address)
 
     def test_follows_a_change(self):
         self.browser.execute_script("location.hash = 'likelihood=low'")

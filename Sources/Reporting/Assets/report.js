@@ -184,6 +184,16 @@
     /// What is to be done, whichever order or user the sentence names.
     const actionOf = row => settings.advice[get(row, "advice")].replace("ForOrder", "");
     const actions = unique(settings.advice.map(name => name.replace("ForOrder", "")));
+    const given = new Set(cases.flatMap(row => get(row, "reasons")));
+    const advised = new Set(cases.map(actionOf));
+    /// What each filter offers. What an address names besides, as one kept from another night may, is not filtered by:
+    /// the table would be empty, and no filter would say why.
+    const offered = {
+        reason: settings.reasons.filter((_, index) => given.has(index)),
+        action: actions.filter(name => advised.has(name)),
+        product: settings.products.map(([id]) => id),
+        app: settings.apps, age: settings.brackets, seen: ["new", "old"], pattern: patterns,
+    };
     const state = { ...unfiltered(), sort: "" };
     const open = new Set();
     /// The customers whose cases are shown, and how many of each.
@@ -198,17 +208,13 @@
 
     const takeAddress = () => {
         clearTimeout(telling);
-        const given = parameters();
-        const text = name => given.get(name) ?? "";
+        const named = parameters();
+        const text = name => named.get(name) ?? "";
         state.q = text("q");
         state.likelihood = new Set(text("likelihood").split(",").filter(name => chips.includes(name)));
-        state.reason = settings.reasons.includes(text("reason")) ? text("reason") : "";
-        state.action = actions.includes(text("action")) ? text("action") : "";
-        state.product = text("product");
-        state.app = text("app");
-        state.age = settings.brackets.includes(text("age")) ? text("age") : "";
-        state.seen = ["new", "old"].includes(text("seen")) ? text("seen") : "";
-        state.pattern = patterns.includes(text("pattern")) ? text("pattern") : "";
+        for (const [name, values] of Object.entries(offered)) {
+            state[name] = values.includes(text(name)) ? text(name) : "";
+        }
         state.sort = columns.includes(text("sort").replace(/^-/, "")) ? text("sort") : "";
         open.clear();
         for (const id of text("open").split(",").filter(id => id !== "")) open.add(id);
@@ -293,7 +299,6 @@
             changed();
         } }, el("option", { value: "" }, any), ...options.map(([value, text]) => el("option", { value }, text)));
         select.value = state[name];
-        if (select.selectedIndex < 0) select.selectedIndex = 0;
         return options.length > 1 || state[name] !== "" ? select : null;
     };
     const drawTools = () => {
@@ -317,9 +322,6 @@
                 changed();
             },
         }, word(`likelihood.${name}`)));
-        const used = new Set(cases.flatMap(row => get(row, "reasons")));
-        const reasons = settings.reasons.filter((_, index) => used.has(index));
-        const acted = new Set(cases.map(actionOf));
         const products = [...new Map(settings.products.map(([id, name]) => [id, name || id]))]
             .sort((a, b) => a[1] < b[1] ? -1 : 1);
         tools.replaceChildren(
@@ -328,9 +330,10 @@
             el("div", { class: "tools", role: "group", "aria-label": word("filters") },
                 choice("pattern", word("pattern"), word("anyPattern"),
                     patterns.map(name => [name, word(`pattern.${name}`)])),
-                choice("reason", word("reason"), word("anyReason"), reasons.map(name => [name, word(`reason.${name}`)])),
+                choice("reason", word("reason"), word("anyReason"),
+                    offered.reason.map(name => [name, word(`reason.${name}`)])),
                 choice("action", word("whatToDo"), word("anyAction"),
-                    actions.filter(name => acted.has(name)).map(name => [name, word(`${name}Name`)])),
+                    offered.action.map(name => [name, word(`${name}Name`)])),
                 choice("product", word("product"), word("anyProduct"), products),
                 choice("app", word("app"), word("anyApp"), settings.apps.map(app => [app, app])),
                 choice("age", word("age"), word("anyAge"), settings.brackets.map(name => [name, word(`age.${name}`)])),
