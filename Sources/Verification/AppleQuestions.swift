@@ -30,12 +30,13 @@ package struct AppleQuestions: Sendable {
 
         fileprivate mutating func take(_ page: TransactionPage) {
             unreadable += page.unverified.map { "\($0)" }
-            for (signed, proof) in zip(page.transactions, page.proofs) {
+            for proof in page.proofs {
                 do {
+                    let signed = proof.transaction
                     let transaction = try Transaction(signed)
                     guard !signed.isOlder(than: signedAt[transaction.id]) else { continue }
                     signedAt[transaction.id] = signed.signedDate
-                    add(VerifiedTransaction(transaction, source: .serverAPI), proof)
+                    add(VerifiedTransaction(transaction, source: .serverAPI), proof.jws)
                 } catch {
                     unreadable.append("\(error)")
                 }

@@ -64,18 +64,18 @@ package struct NoticeHistory: Sendable {
     private static func outcome(of found: NotificationPage, after token: String?) -> Outcome {
         // Another number under the app's own bundle id means that the setting is wrong, unless some have the right one.
         if !found.entries.contains(where: { $0.notification.appAppleID != nil }),
-            let wrong = found.unverified.lazy.compactMap(\.error.wrongAppAppleID).first
+            let wrong = found.unverified.lazy.compactMap(\.flaw.error.wrongAppAppleID).first
         {
             return .needsConfiguration(wrong)
         }
         // None of it is Apple's, so what Apple had to say was not heard.
-        if found.entries.isEmpty, let forged = found.unverified.first(where: { !$0.error.isOfApples }) {
-            return .problem("\(forged)")
+        if found.entries.isEmpty, let forged = found.unverified.first(where: { !$0.flaw.error.isOfApples }) {
+            return .problem("\(forged.flaw)")
         }
         var page = Page(
-            notices: [], unreadable: found.unverified.map { "\($0)" },
-            unusable: zip(found.unverifiedPayloads, found.unverified).filter { !$1.error.isOfAnother }.map {
-                UnusableNotice(payload: $0, flaw: NoticeFlaw($1.error))
+            notices: [], unreadable: found.unverified.map { "\($0.flaw)" },
+            unusable: found.unverified.filter { !$0.flaw.error.isOfAnother }.map {
+                UnusableNotice(payload: $0.payload, flaw: NoticeFlaw($0.flaw.error))
             },
             next: found.hasMore && found.paginationToken != token ? found.paginationToken : nil)
         // Otherwise the same page would be asked for endlessly.

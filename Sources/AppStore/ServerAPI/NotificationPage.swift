@@ -18,12 +18,17 @@ public struct NotificationPage: ServerAPIPage, Hashable {
         public var result: String?
     }
 
+    /// An entry that is not accepted, and why.
+    public struct UnverifiedEntry: Sendable, Hashable {
+        /// As it was sent; empty if there is none.
+        public var payload: String
+        public var flaw: UnverifiedPayload
+    }
+
     public var entries: [Entry]
     /// Entries that are not Apple's, or not of this app and environment. None of them hides the others, nor the pages
     /// that follow.
-    public var unverified: [UnverifiedPayload]
-    /// The payloads of `unverified` as sent, in the same order; an entry without one has an empty text.
-    public var unverifiedPayloads: [String]
+    public var unverified: [UnverifiedEntry]
     public var environment: ServerEnvironment
     public var hasMore: Bool
     public var paginationToken: String?
@@ -105,8 +110,8 @@ extension NotificationPage {
     fileprivate init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
         self.init(
-            entries: [], unverified: [], unverifiedPayloads: [], environment: reader.environment,
-            hasMore: answer.hasMore, paginationToken: answer.paginationToken)
+            entries: [], unverified: [], environment: reader.environment, hasMore: answer.hasMore,
+            paginationToken: answer.paginationToken)
         for (index, item) in (answer.notificationHistory ?? []).enumerated() {
             do throws(UnverifiedPayload) {
                 let place = "notificationHistory[\(index)].signedPayload"
@@ -114,8 +119,7 @@ extension NotificationPage {
                 entries.append(
                     Entry(payload: item.signedPayload, notification: notification, attempts: item.attempts))
             } catch {
-                unverified.append(error)
-                unverifiedPayloads.append(item.signedPayload)
+                unverified.append(UnverifiedEntry(payload: item.signedPayload, flaw: error))
             }
         }
     }

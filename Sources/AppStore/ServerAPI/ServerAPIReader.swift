@@ -67,18 +67,18 @@ struct ServerAPIReader: Sendable {
     /// - Throws: if all entries are wrong: then it is not an answer at all.
     func split(
         _ list: [String]?
-    ) throws(UnverifiedPayload) -> SplitTransactions {
-        var found = SplitTransactions()
+    ) throws(UnverifiedPayload) -> (proofs: [TransactionProof], unverified: [UnverifiedPayload]) {
+        var proofs: [TransactionProof] = []
+        var unverified: [UnverifiedPayload] = []
         for (index, jws) in (list ?? []).enumerated() {
             do {
-                found.transactions.append(try transaction(jws, at: "signedTransactions[\(index)]"))
-                found.proofs.append(jws)
+                proofs.append(try proof(jws, at: "signedTransactions[\(index)]"))
             } catch {
-                found.unverified.append(error)
+                unverified.append(error)
             }
         }
-        if found.transactions.isEmpty, let first = found.unverified.first { throw first }
-        return found
+        if proofs.isEmpty, let first = unverified.first { throw first }
+        return (proofs, unverified)
     }
 
     func proof(_ jws: String, at place: @autoclosure () -> String) throws(UnverifiedPayload) -> TransactionProof {
@@ -92,13 +92,6 @@ struct ServerAPIReader: Sendable {
         }
         return proofs
     }
-}
-
-/// The transactions of a list that are Apple's, each also as it was sent, and what is wrong with the others.
-struct SplitTransactions {
-    var transactions: [SignedTransaction] = []
-    var proofs: [String] = []
-    var unverified: [UnverifiedPayload] = []
 }
 
 /// An answer that is JSON, but not what Apple documents.

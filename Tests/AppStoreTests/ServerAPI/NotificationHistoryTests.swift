@@ -92,8 +92,8 @@ import Testing
                 .environment(found: "Production"),
                 .nested("signedTransactionInfo", .environment(found: "Production")), empty, empty, empty, empty,
             ]
-            #expect(page.unverified.map(\.error) == errors)
-            #expect(page.unverified.map(\.place) == (1...8).map { "notificationHistory[\($0)].signedPayload" })
+            #expect(page.unverified.map(\.flaw.error) == errors)
+            #expect(page.unverified.map(\.flaw.place) == (1...8).map { "notificationHistory[\($0)].signedPayload" })
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
             #expect(pages.map(\.entries.count) == [0, 1])
             let error = JWSError.bundleID(found: "com.example.other", expected: TestPayload.bundleID)
             let refused = UnverifiedPayload(place: "notificationHistory[0].signedPayload", error: error)
-            #expect(pages.map(\.unverified) == [[refused], []])
+            #expect(pages.map { $0.unverified.map(\.flaw) } == [[refused], []])
         }
     }
 
