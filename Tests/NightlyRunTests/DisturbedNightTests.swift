@@ -62,17 +62,24 @@ import Testing
         let undisturbed = try await undisturbedLedger(customers: 85)
         try await withStage(customers: 85) { stage in
             let isCut = Once()
+            let losses = Mutex(0)
             let database = stage.database
-            let run = try await stage.run { progress in
-                guard progress.done > 0, isCut.isFirst() else { return }
-                Task {
-                    let admin = try await database.connect()
-                    defer { admin.close() }
-                    try await Self.refuse(admin, database)
-                    try await Task.sleep(for: .seconds(2))
-                    try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
-                }
-            }
+            let run = try await stage.run(
+                progress: { progress in
+                    guard progress.done > 0, isCut.isFirst() else { return }
+                    Task {
+                        let admin = try await database.connect()
+                        defer { admin.close() }
+                        try await Self.refuse(admin, database)
+                        try await Task.sleep(for: .seconds(2))
+                        try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
+                    }
+                },
+                log: { entry in
+                    if entry.message.hasPrefix("lost the database") { losses.withLock { $0 += 1 } }
+                })
+            // A night that was over before would show nothing.
+            #expect(losses.withLock { $0 } > 0)
             #expect(run.report.outcome == .complete)
             #expect(run.report.receipts.left == 0)
             expectSame(try await stage.ledger(), undisturbed)
