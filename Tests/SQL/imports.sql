@@ -109,14 +109,14 @@ SELECT results_eq(
     SELECT sum(transactions)::bigint, sum(amount) FROM finance.refunds WHERE product_id = 'full'$$,
     $$VALUES (2::bigint, 9.98), (1, 4.99)$$, 'it counts once, beside another purchase');
 SELECT test.admit('63', '63', 'full'), test.admit('64', '63', 'full'), test.resolve('64', 'dismissed');
-CREATE FUNCTION test.import_all(ids text[]) RETURNS bigint
+CREATE FUNCTION test.import_all(ids text[], original text DEFAULT '63') RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
 DECLARE
     lines iap.verified[];
     taken bigint;
 BEGIN
     SELECT array_agg(jsonb_populate_record(
-        test.heard(id, product_id => 'full', original_transaction_id => '63'),
+        test.heard(id, product_id => 'full', original_transaction_id => original),
         '{"user_id": "ann", "source": "app_server", "delivered_at": "2026-03-01T00:00Z"}'))
     INTO lines
     FROM unnest(ids) AS id;
@@ -132,6 +132,15 @@ SELECT set_eq(
     WHERE original_transaction_id = '63'$$,
     ARRAY['63 black', '64 dismissed', '65 restored', '66 restored', '67 restored'], 'are one delivery');
 SELECT is(test.import_all('{67,66,64,63,65}'), 0::bigint, 'told again they are there');
+-- Beside what the desk or a grant delivered, one of them is delivered, too, and no other.
+SELECT test.admit(id, id, 'full'), test.resolve(id, 'delivered') FROM unnest(ARRAY['160', '165']) AS id;
+SELECT test.import_all('{162}', '160'), test.import_all('{161}', '160'), test.import_all('{168,166,167}', '165');
+SELECT set_eq(
+    $$SELECT concat_ws(' ', transaction_id, coalesce(reason, delivered_by)) FROM iap.transactions
+    WHERE original_transaction_id IN ('160', '165')$$,
+    ARRAY['160 resolved', '161 restored', '162 import', '165 resolved', '166 import', '167 restored', '168 restored'],
+    'what may be taken back has one import beside it');
+SELECT is(test.reopen('165'), 'already_delivered', 'for which it is not owed again');
 SELECT test.hear_period('71', '70', 'w1'), test.claim('71'), test.hear_period('72', '70', 'w1');
 SELECT test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 10)');
 SELECT is(
