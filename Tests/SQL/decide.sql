@@ -39,6 +39,7 @@ SELECT is(pg_temp.decide('3', 'dismissed'), 'already', 'once');
 SELECT is(pg_temp.decide('3', 'refunded'), 'excluded', 'and not for another reason');
 SELECT is(pg_temp.decide('4', 'refunded'), 'refunded', 'the money went back');
 SELECT is(pg_temp.decide('4', 'refunded'), 'already', 'once');
+SELECT is(pg_temp.decide('4', 'dismissed'), 'excluded', 'and is no dismissal');
 SELECT results_eq(
     $$SELECT transaction_id, closed_as FROM iap.cases WHERE transaction_id IN ('1', '3', '4') ORDER BY 1$$,
     $$VALUES ('1' COLLATE "C", 'delivered'), ('3', 'dismissed'), ('4', 'refunded')$$, 'and their cases say so');
@@ -86,6 +87,11 @@ SELECT is(pg_temp.decide('23', 'deliver'), 'deliver', 'another is ordered, too')
 SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-of-bob', 'bob', 'gems')$$);
 SELECT test.admit(
     '23', user_id => 'ann', receipt_id => test.submit('a receipt', 'bob', '23', order_id => 'order-of-bob'));
+SELECT test.admit('23', bundle_id => 'com.example.b'), test.admit('23', environment => 'Sandbox');
+INSERT INTO iap.redeliveries SELECT (jsonb_populate_record(ordered, other)).*
+FROM iap.redeliveries AS ordered
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (other)
+WHERE transaction_id = '23';
 SELECT is(
     pg_temp.decide('23', 'deliver'), 'several_owners', 'where others speak for it since, it will not be delivered');
 UPDATE iap.redeliveries SET tries = 5, taken_at = now(), due_at = now() WHERE transaction_id = '20';
@@ -108,6 +114,28 @@ SELECT test.run_as('iap_job', 'SELECT iap.settle_redeliveries(2, now())');
 RESET search_path;
 SELECT is(ended_as, 'redelivered', 'and told of') FROM iap.redeliveries WHERE transaction_id = '25';
 SELECT is(pg_temp.decide('25', 'deliver'), 'already', 'by the old file it is so already');
+
+-- What Apple refunded meanwhile is not being delivered, whatever was ordered.
+SELECT test.admit('26', user_id => 'ann'), test.open_case('26', '{ann}');
+INSERT INTO shown SELECT '26', pg_temp.mark('26');
+SELECT is(pg_temp.decide('26', 'deliver'), 'deliver', 'one more is ordered');
+SELECT is(test.exclude('26', 'refunded'), 'refunded', 'and refunded');
+SELECT is(pg_temp.decide('26', 'deliver'), 'excluded', 'so that it is not delivered');
+
+-- A case that was closed meanwhile, though nothing moved.
+SELECT test.admit('27', user_id => 'ann'), test.open_case('27', '{ann}');
+INSERT INTO shown SELECT '27', pg_temp.mark('27');
+UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'withdrawn', closed_by = 'run 2'
+WHERE transaction_id = '27';
+SELECT is(pg_temp.decide('27', 'dismissed'), 'changed_since', 'is none to decide');
+
+-- Another app's case may have the same number as what is none here.
+INSERT INTO iap.cases SELECT (jsonb_populate_record(cases, '{"bundle_id": "com.example.b", "transaction_id": "7"}')).*
+FROM iap.cases
+WHERE transaction_id = '22';
+SELECT is(pg_temp.decide('7', 'dismissed', mark), 'another_report', 'another app''s is not this one''s')
+FROM shown
+WHERE id = '22';
 
 -- A tester's case may have the same number as a customer's.
 SELECT test.admit('24', user_id => NULL), test.admit('24', user_id => NULL, environment => 'Sandbox');
@@ -137,6 +165,20 @@ SELECT test.is_refused(
 SELECT test.is_refused(
     'iap_support', $$SELECT iap.decide('1', 'com.example.a', 'Production', 'm', NULL, 'sue', 'x')$$,
     '22023', 'a decision is%', 'nor is none');
+SELECT throws_ok(call, '22023', message, message)
+FROM (
+    VALUES
+        ($$SELECT iap.decide('', 'com.example.a', 'Production', 'm', 'dismissed', 'sue', 'x')$$,
+            'transaction_id is not an id of Apple''s'),
+        ($$SELECT iap.decide('1', '', 'Production', 'm', 'dismissed', 'sue', 'x')$$,
+            'bundle_id is not an id of Apple''s'),
+        ($$SELECT iap.decide('1', 'com.example.a', 'Production', 'm', 'dismissed', '', 'x')$$, 'who is missing'),
+        ($$SELECT iap.decide('1', 'com.example.a', 'Production', 'm', 'dismissed', 'sue', '')$$, 'note is missing')
+) AS calls (call, message);
+SELECT set_config('idle_in_transaction_session_timeout', '0', true);
+SELECT pg_temp.decide('99', 'dismissed', 'm');
+SELECT is(
+    current_setting('idle_in_transaction_session_timeout'), '5min', 'who decides and hangs lets go of it by itself');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(85);
+SELECT plan(94);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -175,13 +175,45 @@ INSERT INTO iap.case_takings (transaction_id, bundle_id, environment, taken_by, 
 VALUES
     ('t1', 'com.example.other', 'Production', 'zoe', '2026-04-01T09:00Z'),
     ('t1', 'com.example.game', 'Sandbox', 'zoe', '2026-04-01T09:00Z');
-SELECT is((iap.take('t1', 'eve')).outcome, 'taken', 'a case is taken');
+SELECT is((iap.take('a1', 'eve')).outcome, 'no_open_case', 'and none by that of another');
+INSERT INTO iap.cases SELECT (jsonb_populate_record(cases, other)).*
+FROM iap.cases
+CROSS JOIN (
+    VALUES
+        ('{"transaction_id": "a7", "bundle_id": "com.example.other"}'::jsonb),
+        ('{"transaction_id": "a8", "environment": "Sandbox"}'),
+        (
+            '{"transaction_id": "a1", "state": "closed", "closed_at": "2026-04-01T09:00Z", "closed_as": "delivered",
+            "closed_by": "sue"}')
+) AS others (other);
+SELECT is((iap.take(id, 'eve')).outcome, 'no_open_case', 'nor by ' || whose)
+FROM (VALUES ('a7', 'another app''s'), ('a8', 'a tester''s'), ('a1', 'one that is closed')) AS known (id, whose);
+SELECT throws_ok(call, '22023', message, 'by whom, and which, must be said')
+FROM (
+    VALUES
+        ($$SELECT iap.take('t1', '')$$, 'who is missing'),
+        ($$SELECT iap.take('', 'eve')$$, 'transaction_id is not an id of Apple''s')
+) AS calls (call, message);
+SELECT set_config('idle_in_transaction_session_timeout', '0', true);
+SELECT results_eq(
+    $$SELECT outcome, taken_by, taken_at FROM iap.take('t1', 'eve')$$,
+    $$VALUES ('taken', 'eve', '2026-04-01T10:00Z'::timestamptz)$$, 'a case is taken');
+SELECT is(
+    current_setting('idle_in_transaction_session_timeout'), '5min', 'who takes one and hangs lets go of it by itself');
 SELECT iap.adopt('com.example.game', test.bought('t2'), 'anna', 'desk', 'x');
-INSERT INTO iap.cases SELECT (jsonb_populate_record(cases, '{"transaction_id": "t2"}')).* FROM iap.cases;
+INSERT INTO iap.cases SELECT (jsonb_populate_record(cases, '{"transaction_id": "t2"}')).* FROM iap.cases
+WHERE transaction_id = 't1';
 SELECT is((iap.take('t2', 'bob')).outcome, 'taken', 'and so is another');
 SELECT results_eq(
     $$SELECT outcome, taken_by, taken_at FROM iap.take('t1', 'bob')$$,
     $$VALUES ('taken_already', 'eve', '2026-04-01T10:00Z'::timestamptz)$$, 'once');
+SELECT set_config('iap.present', '2026-04-01T11:00Z', true);
+SELECT results_eq(
+    $$SELECT outcome, taken_by, taken_at FROM iap.take('t1', 'eve')$$,
+    $$VALUES ('taken', 'eve', '2026-04-01T10:00Z'::timestamptz)$$, 'who is on it already');
+SELECT results_eq(
+    $$SELECT taken_by, taken_at FROM iap.case_takings WHERE transaction_id = 't1' AND taken_by <> 'zoe'$$,
+    $$VALUES ('eve', '2026-04-01T10:00Z'::timestamptz)$$, 'stays so since then');
 SELECT set_config('iap.present', '2026-04-02T09:59:59Z', true);
 SELECT is((iap.take('t1', 'bob')).outcome, 'taken_already', 'for a day');
 SELECT set_config('iap.present', '2026-04-02T10:00Z', true);

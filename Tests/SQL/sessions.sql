@@ -116,6 +116,14 @@ SELECT test.says('desk', 'COMMIT');
 SELECT is(test.ends('other desk'), 'excluded', 'and learns that it is');
 SELECT is(test.placed('d1'), 'd1 refunded, d2 restored', 'once');
 
+-- Two of the desk take one case: one of them has it.
+SELECT test.says('server', test.admitting('tk', 'tk', 'gems')),
+    test.says('owner', $$SELECT test.open_case('tk', '{ann}')::text$$), test.says('desk', 'BEGIN');
+SELECT is(test.says('desk', $$SELECT outcome FROM iap.take('tk', 'sue')$$), 'taken', 'one takes a case');
+SELECT ok(test.waits('other desk', $$SELECT outcome FROM iap.take('tk', 'tom')$$), 'another waits for it');
+SELECT test.says('desk', 'COMMIT');
+SELECT is(test.ends('other desk'), 'taken_already', 'and learns that it is taken');
+
 -- One of the desk and a server deliver two ids of a purchase for one order: both take the order first.
 SELECT test.says('server', test.admitting(id, original))
 FROM (VALUES ('o1', 'o1'), ('o2', 'o1'), ('o3', 'o2')) AS bought (id, original);
