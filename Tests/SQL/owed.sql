@@ -285,6 +285,38 @@ SELECT is(test.claim('1630', 'zoe'), 'wrong_user', 'to whom it was admitted for'
 SELECT results_eq(
     $$SELECT user_id, is_named FROM iap.sightings WHERE transaction_id = '1630'$$, $$VALUES ('roy', true)$$,
     'who handed it in');
+-- Of that purchase alone, and as the best that a receipt tells of any of its ids.
+SELECT test.hear(test.heard(
+    id, 'server_api', product, product_type => type, original_transaction_id => '1660', bundle_id => app,
+    environment => environment, exclusion => exclusion, web_order_line_item_id => period))
+FROM (
+    VALUES
+        ('1660', 'full', 'non_consumable', 'com.example.a', 'Production', NULL, NULL),
+        ('1660b', 'full', 'non_consumable', 'com.example.b', 'Production', NULL, NULL),
+        ('1660s', 'full', 'non_consumable', 'com.example.a', 'Sandbox', NULL, NULL),
+        ('1661', 'gems', 'consumable', 'com.example.a', 'Production', NULL, NULL),
+        ('1662', 'full', 'non_consumable', 'com.example.a', 'Production', 'before_start', NULL),
+        ('1663', 'pass', 'auto_renewable', 'com.example.a', 'Production', NULL, 'w1'),
+        ('1664', 'pass', 'auto_renewable', 'com.example.a', 'Production', NULL, 'w2')
+) AS others (id, product, type, app, environment, exclusion, period);
+SELECT test.hear(test.heard('1669', 'server_api', 'full', product_type => 'non_consumable'));
+SELECT test.record(
+    ARRAY[
+        test.heard('1665', product_id => 'full', original_transaction_id => '1660', exclusion => 'restored'),
+        test.heard('1666', product_id => 'full', original_transaction_id => '1660', exclusion => 'restored'),
+        test.heard(
+            '1667', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => '1660',
+            exclusion => 'restored', web_order_line_item_id => 'w2')],
+    ARRAY[
+        ROW('{1}', 6400, 'sid', NULL, true, false, now())::iap.sighted,
+        ROW('{2,3}', 6400, 'sid', 'order-of-sid', false, true, now())::iap.sighted]);
+SELECT results_eq(
+    $$SELECT transaction_id, bundle_id, environment, order_id, is_named, in_receipt FROM iap.sightings
+    WHERE user_id = 'sid' AND transaction_id NOT IN ('1665', '1666', '1667') ORDER BY 1$$,
+    $$VALUES
+        ('1660' COLLATE "C", 'com.example.a' COLLATE "C", 'Production', 'order-of-sid', true, true),
+        ('1664', 'com.example.a', 'Production', 'order-of-sid', false, true)$$,
+    'what is owed is theirs who handed in what was restored of it, and nothing else');
 SELECT test.hear(test.heard('1640', 'server_api', 'full', product_type => 'non_consumable')),
     test.hear(test.heard('1641', product_id => 'full', original_transaction_id => '1640', exclusion => 'restored'));
 SELECT is(test.admit('1641', '1640', 'full', user_id => 'ron'), 'already_white', 'nor does it matter when');
