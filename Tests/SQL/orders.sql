@@ -203,5 +203,21 @@ SELECT cmp_ok(
 SELECT is(
     (SELECT count(*) FROM iap.orders WHERE bundle_id = 'com.example.years'), 3996::bigint, 'and takes them away');
 
+-- Another app's order of the same name stays.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_order(%L, %L, %L, %L, 1, NULL, now() - %L::interval)', app, 'D-1', 'wes', 'gems', age))
+FROM (VALUES ('com.example.a', '200 days'), ('com.example.z', '20 days')) AS opened (app, age);
+SELECT test.purge(90, 10000);
+SELECT results_eq(
+    $$SELECT bundle_id FROM iap.orders WHERE order_id = 'D-1'$$, $$VALUES ('com.example.z' COLLATE "C")$$,
+    'another app''s order is none that was never paid');
+-- What was claimed or delivered since a night looked stays, too, and that of another app does not.
+CREATE OR REPLACE VIEW iap.unpaid_orders AS
+SELECT bundle_id, order_id, user_id, product_id, created_at FROM iap.orders;
+SELECT test.purge(90, 10000);
+SELECT results_eq(
+    $$SELECT order_id FROM iap.orders WHERE bundle_id = 'com.example.a' ORDER BY 1$$,
+    $$VALUES ('B-claimed'), ('B-delivered'), ('claimed'), ('young')$$, 'what names an order by now keeps it');
+
 SELECT * FROM finish();
 ROLLBACK;
