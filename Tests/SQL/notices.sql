@@ -46,7 +46,8 @@ BEGIN
     INSERT INTO told SELECT (n).* FROM unnest(notices);
     UPDATE heard SET number = (SELECT count(*) FROM heard AS h WHERE h.transaction_id <= heard.transaction_id);
     UPDATE told SET number = heard.number FROM heard WHERE heard.transaction_id = told.transaction_id;
-    SELECT concat_ws(' ', fresh, unknown::text, locked::text, nullif(iap.hand_in(unknown, iap.present()), 0))
+    SELECT concat_ws(
+        ' ', fresh, unknown::text, locked::text, held_since - now(), nullif(iap.hand_in(unknown, iap.present()), 0))
     INTO answer
     FROM iap.take_notices(1, iap.present());
     DROP TABLE heard, told;
@@ -66,8 +67,8 @@ SELECT is_empty('SELECT FROM iap.transactions', 'nothing enters by itself');
 SELECT is(test.tell(test.notice('10', 'TEST')), '0 {1}', 'told again it is not new');
 SELECT test.tell(test.notice('11', 'TEST', uuid => 'u', sending => 'retrying', attempts => 1)),
     test.tell(
-        test.notice('11', 'TEST', uuid => 'u', sending => 'failed', attempts => 3),
-        test.notice('11', 'TEST', uuid => 'u', sending => 'retrying', attempts => 2));
+        test.notice('11', 'TEST', uuid => 'u', sending => 'retrying', attempts => 2),
+        test.notice('11', 'TEST', uuid => 'u', sending => 'failed', attempts => 3));
 SELECT results_eq(
     $$SELECT sending, attempts FROM iap.notices WHERE notice_uuid = 'u'$$, $$VALUES ('failed', 3)$$,
     'but how its sending went is as it was told last');
@@ -81,6 +82,21 @@ SELECT is(
     test.tell(test.notice('11', 'TEST', uuid => 'u', sending => 'sent', attempts => 4)), '0 {1}',
     'that it was sent at last makes it no new one');
 SELECT set_config('iap.present', now()::text, true);
+
+SELECT test.tell(ROW((told).v, jsonb_populate_record((told).n, how))::test.told)
+FROM (
+    VALUES
+        (test.notice('11', 'TEST', uuid => 'v', sending => 'retrying', attempts => 1),
+            '{"last_result": "TIMED_OUT", "last_attempt_at": "2026-03-01Z"}'::jsonb),
+        (test.notice('11', 'TEST', uuid => 'v', sending => 'retrying', attempts => 2),
+            '{"last_result": "TLS_ISSUE", "last_attempt_at": "2026-03-02Z"}')
+) AS tries (told, how);
+SELECT results_eq(
+    $$SELECT last_result, last_attempt_at FROM iap.notices WHERE notice_uuid = 'v'$$,
+    $$VALUES ('TLS_ISSUE', '2026-03-02Z'::timestamptz)$$, 'how the last try went, and when');
+SELECT is(
+    test.tell(test.notice('11', 'TEST', uuid => 'v', sending => 'retrying', attempts => 2)), '0 {1}',
+    'what the same page tells again is no new one either');
 
 -- What is signed of a purchase that nobody knows goes into the inbox, as it was signed last, of nobody.
 SELECT test.hear(test.heard('14'));
@@ -143,6 +159,9 @@ SELECT test.tell(ROW(
     jsonb_populate_record((told).n, jsonb_build_object('signed_at', now() + interval '1 day 1 minute')))::test.told)
 FROM (SELECT test.notice('36', 'REFUND_REVERSED', 1) AS told) AS reversal;
 SELECT is(test.place('36'), 'white', 'and takes it back a minute later');
+SELECT is(
+    (SELECT refund_reversed_at FROM iap.transactions WHERE transaction_id = '36'),
+    now() + interval '1 day 1 minute', 'as it was signed');
 -- Of which only a signature is known: what Apple says next is its own word.
 SELECT test.hear(test.heard(
     id, 'local', exclusion => 'refunded', refunded_at => now() - interval '3 days',
@@ -172,6 +191,18 @@ SELECT results_eq(
         ('40' COLLATE "C", 'Production', 'black', now()), ('41', 'Production', 'excluded', now()),
         ('41', 'Sandbox', 'white', NULL)$$,
     'what was delivered stays delivered, and what was not is not owed');
+
+-- What tells of a purchase that another session has locked is kept by a later night, which hears it: that of others is.
+CREATE OR REPLACE FUNCTION iap.hear_patiently(
+    numbers integer[], run bigint, at timestamptz, OUT entered integer[], OUT known iap.standing[],
+    OUT remaining integer[]
+) LANGUAGE sql AS $$ SELECT '{}'::integer[], '{}'::iap.standing[], $1 $$;
+SELECT is(
+    test.tell(
+        test.notice('41', 'REFUND_REVERSED', -1), test.notice('41', 'CONSUMPTION_REQUEST', -2),
+        test.notice('50', 'TEST', -3)), '1 {2} {41} -2 days', 'how old what waits is');
+SELECT is_empty(
+    $$SELECT FROM iap.notices WHERE transaction_id = '41' AND type <> 'REFUND'$$, 'and it is not taken for heard');
 
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 -- As the job, which wrote all of them.

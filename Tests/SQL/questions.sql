@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(76);
+SELECT plan(77);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -523,9 +523,19 @@ VALUES
         'e30.c1.e30'),
     (1, 'new', 'com.example.game', 'Production', 'asked', 'TRANSACTION_HISTORY', '2026-03-21Z', 'question',
         'e30.n.e30');
+-- Of another app, and of a tester, nobody knows what has the same number.
+INSERT INTO heard
+SELECT (jsonb_populate_record(ROW(heard.*)::iap.verified, other)).*
+FROM heard
+CROSS JOIN (
+    VALUES
+        ('{"number": 2, "bundle_id": "com.example.other"}'::jsonb), ('{"number": 3, "environment": "Sandbox"}')
+) AS others (other)
+WHERE number = 0;
 SELECT results_eq(
-    $$SELECT unknown, locked FROM iap.take_answers((SELECT max(run_id) FROM iap.runs), '2026-03-21Z')$$,
-    $$VALUES ('{1}'::integer[], NULL::text[])$$, 'says what nobody knows');
+    $$SELECT unknown, locked, undecided FROM iap.take_answers((SELECT max(run_id) FROM iap.runs), '2026-03-21Z')$$,
+    $$VALUES ('{1,2,3}'::integer[], NULL::text[], NULL::text[])$$, 'says what nobody knows');
+DELETE FROM heard WHERE number IN (2, 3);
 SELECT results_eq(
     $$SELECT place, reason FROM iap.transactions WHERE transaction_id = 'c1'$$, $$VALUES ('excluded', 'refunded')$$,
     'a refund is taken at once');
@@ -544,6 +554,17 @@ SELECT is(test.answered('2026-03-21 00:30Z'), ARRAY['c1'], 'that Apple tells of 
 SELECT is(test.answered('2026-03-28Z'), NULL, 'a week later it does');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'c1'), 'white', 'and it is owed again');
 DELETE FROM iap.notices WHERE notice_uuid = 'back';
+-- That another app's, or a tester's, is refunded leaves nothing undecided.
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(
+    t, '{"place": "excluded", "reason": "refunded", "excluded_at": "2026-03-21Z", "refunded_at": "2026-03-20Z",
+        "refund_run_id": 1}' || other)).*
+FROM iap.transactions AS t
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.other"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (other)
+WHERE t.transaction_id = 'c1';
+SELECT is(test.answered('2026-03-29Z'), NULL, 'what is not refunded is decided');
+DELETE FROM iap.transactions
+WHERE transaction_id = 'c1' AND (bundle_id <> 'com.example.game' OR environment <> 'Production');
 SELECT is(iap.hand_in('{1}', '2026-03-21Z'), 1::bigint, 'and the other goes into the inbox');
 SELECT results_eq(
     $$SELECT transaction_id, heard_by, receipt_id IS NOT NULL FROM iap.notices$$,

@@ -132,8 +132,8 @@ BEGIN
                             AND told.signed_at > t.refunded_at) AS is_taken_back
                 ) AS reversed)
         FROM transactions AS t
-        WHERE heard.number = ANY (known) AND t.transaction_id = heard.transaction_id
-            AND t.bundle_id = heard.bundle_id AND t.environment = heard.environment;
+        WHERE t.transaction_id = heard.transaction_id AND t.bundle_id = heard.bundle_id
+            AND t.environment = heard.environment;
         SELECT remaining INTO held FROM iap.hear_patiently(known, run, at);
     END IF;
     SELECT array_agg(DISTINCT transaction_id), min(signed_at) INTO locked, held_since

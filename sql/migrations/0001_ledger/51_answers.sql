@@ -39,12 +39,11 @@ BEGIN
                 AND found.environment = v.environment AND found.refund_run_id IS NOT NULL
             OFFSET 0
         ) AS t
-        WHERE v.refunded_at IS NULL AND v.number = ANY (known);
+        WHERE v.refunded_at IS NULL;
     END IF;
     INSERT INTO notices (
         transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, heard_at, heard_by, first_run_id)
-    SELECT DISTINCT ON (transaction_id, bundle_id, environment, notice_uuid)
-        transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, at, heard_by, run
+    SELECT transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, at, heard_by, run
     FROM told
     WHERE number = ANY (unknown)
     ORDER BY transaction_id, bundle_id, environment, notice_uuid
