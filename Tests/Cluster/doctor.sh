@@ -77,6 +77,13 @@ sql -c "ALTER SYSTEM RESET citus.recover_2pc_interval" -c "SELECT pg_reload_conf
 sleep 0.5
 content "it recovers again"
 
+at_worker -c "ALTER SYSTEM SET synchronous_commit = off" -c "SELECT pg_reload_conf()"
+sleep 0.5
+says '^warning acknowledges commits before they are on its disk'
+at_worker -c "ALTER SYSTEM RESET synchronous_commit" -c "SELECT pg_reload_conf()"
+sleep 0.5
+content "it waits for its disk again"
+
 # That a worker's host is gone Linux says after two hours.
 sql -c "ALTER SYSTEM SET citus.node_conninfo = 'sslmode=disable'" -c "SELECT pg_reload_conf()"
 sleep 0.5

@@ -60,6 +60,11 @@ extension Doctor {
                 remedy: "SELECT recover_prepared_transactions() on the coordinator.")
         case .waitsForEver(let server):
             Finding("worker \(server)", .wrong, "the role waits for a lock for ever there", remedy: distributes)
+        case .forgets(let server):
+            Finding(
+                "worker \(server)", .warning,
+                "acknowledges commits before they are on its disk: a crash forgets uploads, each a lost order",
+                remedy: "Set synchronous_commit on there.")
         case .recoversNothing:
             Finding(
                 "cluster", .warning, "what a crash leaves prepared is ended by nobody",

@@ -24,6 +24,8 @@ public struct ClusterExamination: Sendable {
         case leftPrepared(count: Int, server: String)
         /// On a server the role waits for a lock for ever.
         case waitsForEver(server: String)
+        /// A server acknowledges commits before they are on its disk: a crash forgets uploads, which lie there.
+        case forgets(server: String)
         /// The coordinator does not end by itself what a crash left prepared.
         case recoversNothing
     }
@@ -130,11 +132,13 @@ extension LedgerSession {
         let rows = try await connection.query(
             """
             SELECT nodename || ':' || nodeport AS server, result::json ->> 'prepared' AS prepared,
-                result::json ->> 'left' AS left, result::json ->> 'waits' AS waits
+                result::json ->> 'left' AS left, result::json ->> 'waits' AS waits,
+                result::json ->> 'commits' AS commits
             FROM run_command_on_workers(
                 $asked$
                 SELECT json_build_object(
                     'prepared', current_setting('max_prepared_transactions'), 'waits', current_setting('lock_timeout'),
+                    'commits', current_setting('synchronous_commit'),
                     'left', (
                         SELECT count(*) FROM pg_prepared_xacts
                         WHERE database = current_database() AND starts_with(gid, 'citus_')
@@ -148,6 +152,7 @@ extension LedgerSession {
             var problems: [ClusterExamination.Problem] = []
             if try row.decode("prepared", as: String.self) == "0" { problems.append(.preparesNothing(server: server)) }
             if try row.decode("waits", as: String.self) == "0" { problems.append(.waitsForEver(server: server)) }
+            if try row.decode("commits", as: String.self) == "off" { problems.append(.forgets(server: server)) }
             if left > 0 { problems.append(.leftPrepared(count: left, server: server)) }
             return problems
         }
