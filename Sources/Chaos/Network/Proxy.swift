@@ -85,7 +85,8 @@ final class Proxy: Sendable {
     }
 }
 
-/// A connection between a client and a server.
+/// A connection between a client and a server. Its descriptors stay until the proxy lets go of it: a number that is free
+/// again would be somebody else's, whom a late cut would hit.
 private final class Carried: Sendable {
     private let client: Int32
     private let server: Int32
@@ -94,6 +95,10 @@ private final class Carried: Sendable {
     init(client: Int32, server: Int32) {
         self.client = client
         self.server = server
+    }
+
+    deinit {
+        for descriptor in [client, server] { close(descriptor) }
     }
 
     func cut() {

@@ -41,13 +41,13 @@ enum Reports {
                 "output", "standard output closed; all three closed; a full disk; a reader that went away",
                 points: 4
             ) { stage, point in
+                let pipe = "\"\(stage.folder)/pipe\""
                 var job = stage.job
                 job.shell =
                     [
                         "exec \"$@\" >&-", "exec \"$@\" <&- >&- 2>&-", "exec \"$@\" >/dev/full 2>/dev/full",
-                        "mkfifo \"$0.$$\"; true <\"$0.$$\" & exec \"$@\" >\"$0.$$\" 2>&1",
+                        "mkfifo \(pipe); true <\(pipe) & exec \"$@\" >\(pipe) 2>&1",
                     ][point.number - 1]
-                if point.number == 4 { job.shell = job.shell?.replacing("$0.$$", with: "\(stage.folder)/pipe") }
                 try await stage.run(job, expecting: [0])
                 try await stage.compare()
             },
@@ -63,7 +63,7 @@ enum Reports {
         try await stage.compare()
     }
 
-    /// Gives the reports a disk of their own, if that is possible; otherwise a file is in their place.
+    /// Gives the reports a disk of their own, which only root may mount.
     private static func withSmallDisk(
         _ stage: Stage, size: String, options: String = "", _ body: () async throws -> Void
     ) async throws {
