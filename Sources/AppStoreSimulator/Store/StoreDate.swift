@@ -29,11 +29,6 @@ struct StoreDate {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// `20140902032906Z`, the form in certificates.
-    var digits: String {
-        internetText.filter { $0.isNumber || $0 == "Z" }
-    }
-
     /// Reads the moment from a text such as `2014-09-02T03:29:06Z`.
     init?(internetText text: String) {
         guard text.utf8.count == 20, text.hasSuffix("Z"), let date = Date(utc: text.utf8) else { return nil }

@@ -8,18 +8,11 @@ public struct SystemUser: Sendable, Equatable {
 
     /// `nil` if the system knows nobody of that name.
     public init?(named name: String) {
-        guard let entry = getpwnam(name) else { return nil }
-        self.init(entry.pointee)
-    }
-
-    private init(_ entry: passwd) {
-        name = String(cString: entry.pw_name)
+        guard let entry = getpwnam(name)?.pointee else { return nil }
+        self.name = String(cString: entry.pw_name)
         number = entry.pw_uid
         group = entry.pw_gid
     }
-
-    /// Whoever started this program; `nil` if the system has no name for them.
-    public static var current: SystemUser? { getpwuid(geteuid()).map { SystemUser($0.pointee) } }
 
     /// Whether this program may do what only root may.
     public static var isRoot: Bool { getuid() == 0 }

@@ -22,8 +22,6 @@ package actor SalesReader {
     private let mostBytes: Int
     private var framer: RecordFramer
     private var parser: SalesLineParser?
-    /// How many bytes were read, of the decompressed file.
-    package var position: Int { framer.position }
 
     /// - Parameter mostBytes: the most that a compressed report may have once it is decompressed.
     package init(_ source: sending any ByteSource, file: String, mostBytes: Int = .max) {
