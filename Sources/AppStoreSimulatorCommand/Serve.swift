@@ -22,6 +22,7 @@ enum Serve {
           --secrets-dir DIR      write the apps' shared secrets there, a file (mode 0600) named after each bundle id
           --clock MOMENT         Apple's present: later than --now for later nights (default: --now if given, else
                                  the present)
+          --clock-file FILE      read Apple's present from there for each request, so that it can be moved
 
         The world whose receipts it answers for, told as `world` was told it:
         \(WorldOptions.help)

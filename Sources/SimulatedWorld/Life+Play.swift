@@ -76,6 +76,7 @@ extension Life {
         return (consumable(product, mishap, by: user, at: moment), product)
     }
 
+    /// Makes this consumable, paid for at the moment.
     ///
     /// - Parameter price: the price that was paid, if it isn't the list price.
     mutating func consumable(
