@@ -251,6 +251,16 @@ SELECT test.resolve('d-1', 'dismissed');
 SELECT is(test.status('d-2'), 'excluded | unknown', 'so also by an id under which it was restored');
 SELECT test.reopen('d-1'), test.resolve('d-1', 'refunded');
 SELECT is(test.status('d-2'), 'excluded | not paid', 'but of what was refunded');
+-- But what a company delivered under a third one is delivered: so also what was bought before the app's start.
+SELECT test.hear(test.heard(
+    'd-4', product_id => 'full', product_type => 'non_consumable', exclusion => 'before_start'));
+SELECT test.import(test.heard(id, product_id => 'full', original_transaction_id => original))
+FROM (VALUES ('d-3', 'd-1'), ('d-5', 'd-4')) AS told (id, original);
+SELECT results_eq(
+    $$SELECT id, test.status(id), iap.delivery_status('com.example.a', id) FROM unnest('{d-1,d-2,d-4}'::text[]) AS id$$,
+    $$VALUES ('d-1', 'excluded | delivered', 'DELIVERED'), ('d-2', 'excluded | delivered', 'DELIVERED'),
+        ('d-4', 'excluded | delivered', 'DELIVERED')$$,
+    'nor is Apple told otherwise, which would give the money back');
 SELECT test.admit('160', product_id => 'full', user_id => 'ida');
 SELECT is(test.claim('160', 'ida'), 'delivered', 'a non-consumable');
 SELECT test.hear(test.heard('161', product_id => 'full', original_transaction_id => '160'));

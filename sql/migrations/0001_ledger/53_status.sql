@@ -69,6 +69,8 @@ BEGIN
         WHEN 'already_delivered' THEN 'delivered'
         WHEN 'excluded' THEN CASE
             WHEN iap.owed_as(t) IS NOT NULL THEN 'paid, being delivered'
+            -- A company may have delivered it under another id, whatever is said of this one.
+            WHEN t.reason IN ('dismissed', 'before_start', 'refunded') AND iap.is_delivered_beside(t) THEN 'delivered'
             WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown'
             -- Paid, as the id is that it restores.
             WHEN t.reason = 'restored' AND iap.is_dismissed_otherwise(t) THEN 'unknown'
