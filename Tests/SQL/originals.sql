@@ -568,6 +568,38 @@ SELECT test.admit('f1', product_id => 'full'), test.admit('f2', 'f1', 'full'), t
     test.claim('f3');
 SELECT test.refunded('f1', 'f1'), test.refunded('f2', 'f1');
 SELECT is(test.carry(), '1', 'of two ids one tells');
+-- What another app, or a tester, has of the same original is not what was delivered.
+SELECT test.admit('ca1', product_id => 'full'), test.admit('ca3', 'ca1', 'full'), test.claim('ca3'),
+    test.refunded('ca1', 'ca1');
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(t, others.here || jsonb_build_object('transaction_id', id))).*
+FROM iap.transactions AS t
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
+CROSS JOIN unnest(ARRAY['ca2', 'ca3']) AS id
+WHERE t.transaction_id = 'ca3';
+SELECT is(test.carry(), '1', 'a refund is carried in its app');
+SELECT results_eq(
+    $$SELECT transaction_id, bundle_id, environment FROM iap.transactions
+    WHERE transaction_id IN ('ca2', 'ca3') AND refunded_at IS NOT NULL$$,
+    $$VALUES ('ca3' COLLATE "C", 'com.example.a' COLLATE "C", 'Production')$$, 'to what was delivered there');
+-- Nor is it taken back for theirs, or with it theirs.
+DELETE FROM iap.transactions
+WHERE transaction_id IN ('ca2', 'ca3') AND (bundle_id <> 'com.example.a' OR environment <> 'Production');
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(t, others.here || CASE transaction_id WHEN 'ca1' THEN
+    '{"refunded_at": null, "refund_run_id": null, "refund_reason": null, "revocation_type": null,
+    "revocation_percentage": null, "refund_told_at": null}' ELSE '{}' END::jsonb)).*
+FROM iap.transactions AS t
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
+WHERE t.transaction_id IN ('ca1', 'ca3');
+SELECT is(test.carry(), '0', 'what another app''s refund came to says nothing of it');
+SELECT test.refunded('ca1', 'ca1', true);
+SELECT is(test.carry(), '1', 'its own says so');
+SELECT is(
+    (SELECT count(*) FROM iap.transactions WHERE transaction_id = 'ca3' AND refunded_at IS NOT NULL), 2::bigint,
+    'of it alone');
+DELETE FROM iap.transactions
+WHERE transaction_id IN ('ca1', 'ca3') AND (bundle_id <> 'com.example.a' OR environment <> 'Production');
 -- A subscription's period.
 SELECT test.hear_period('s1', 's1', 'w1'), test.hear_period('s2', 's1', 'w1'), test.hear_period('s3', 's1', 'w2', 30);
 SELECT test.claim('s2'), test.claim('s3');
