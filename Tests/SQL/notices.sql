@@ -204,6 +204,26 @@ SELECT is(
 SELECT is_empty(
     $$SELECT FROM iap.notices WHERE transaction_id = '41' AND type <> 'REFUND'$$, 'and it is not taken for heard');
 
+-- How far the history was read, and of what, only grows; the last reading says how that went.
+CREATE FUNCTION test.read(VARIADIC said text[]) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
+    SELECT iap.note_hearing(
+        'com.example.a', 'Production', said[1]::timestamptz, said[2]::timestamptz, said[3]::timestamptz,
+        said[4]::timestamptz, said[5])
+$$;
+SELECT test.read('2026-03-02Z', '2026-03-05Z', '2026-03-04Z', '2026-03-05Z', 'cut short'),
+    test.read('2026-03-03Z', '2026-03-04Z', '2026-03-03Z', '2026-03-06Z', NULL);
+SELECT results_eq(
+    $$SELECT heard_from, heard_through, last_signed_at, heard_at, problem FROM iap.hearings$$,
+    $$VALUES (
+        '2026-03-02Z'::timestamptz, '2026-03-05Z'::timestamptz, '2026-03-04Z'::timestamptz, '2026-03-06Z'::timestamptz,
+        NULL::text)$$, 'what was read once stays read');
+SELECT test.read('2026-03-01Z', '2026-03-07Z', '2026-03-06Z', '2026-03-07Z', NULL);
+SELECT results_eq(
+    $$SELECT heard_from, heard_through, last_signed_at FROM iap.hearings$$,
+    $$VALUES ('2026-03-01Z'::timestamptz, '2026-03-07Z'::timestamptz, '2026-03-06Z'::timestamptz)$$,
+    'and is read on, either way');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 -- As the job, which wrote all of them.
 GRANT USAGE ON SCHEMA test TO iap_job;

@@ -107,12 +107,12 @@ INSERT INTO iap.customers (
     customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
 VALUES
     ('p1', 'com.example.game', 'Production', 'p1', '2026-03-18Z', '2026-05-01Z', '2026-03-25Z'),
-    ('p2', 'com.example.game', 'Production', 'p2', '2026-03-18Z', NULL, '2026-03-25Z'),
+    ('p2', 'com.example.game', 'Production', 'p2', '2026-03-18Z', '2026-04-01Z', '2026-03-25Z'),
     ('q2', 'com.example.game', 'Production', 'q2', '2026-03-18Z', NULL, '2026-03-25Z'),
     ('q1', 'com.example.game', 'Production', 'q1', '2026-03-18Z', '2026-05-01Z', '2026-03-25Z');
 SELECT iap.note_answers(
     'com.example.game', 'Production', '{p1,p2,q1,q2}', '{P,P,Q,Q}', '{r1,r1,r1,r1}',
-    ARRAY[NULL, NULL, NULL, NULL]::timestamptz[], '7 days', '2026-03-18Z');
+    '{2026-04-15Z,NULL,NULL,NULL}', '7 days', '2026-03-18Z');
 SELECT results_eq(
     $$SELECT customer_id, transaction_id, expires_at FROM iap.customers WHERE customer_id IN ('P', 'Q') ORDER BY 1$$,
     $$VALUES
