@@ -465,8 +465,8 @@ SELECT set_eq($$SELECT test.places('p1')$$, ARRAY['p1 black', 'p2 restored', 'p3
     'as what is owed');
 
 -- Apple tells of a refund under the original's id, of what was delivered under the one that it was restored under.
-CREATE FUNCTION test.carry() RETURNS text
-LANGUAGE sql AS $$ SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(8, now())') $$;
+CREATE FUNCTION test.carry(run bigint DEFAULT 8) RETURNS text
+LANGUAGE sql AS $$ SELECT test.run_as('iap_job', format('SELECT iap.carry_refunds(%s, now())', run)) $$;
 CREATE FUNCTION test.refunded(id text, original text, reversed boolean DEFAULT false) RETURNS text
 LANGUAGE sql AS $$
     SELECT test.hear(test.heard(
@@ -491,6 +491,9 @@ SELECT is(test.carry(), '0', 'once');
 SELECT is(test.refunded('c1', 'c1', true), 'restored', 'and where Apple takes it back');
 SELECT is(test.carry(), '1', 'it is taken back');
 SELECT is_empty($$SELECT test.went_back('c2')$$, 'the customer paid for the goods after all');
+SELECT is(
+    (SELECT refund_reversed_at FROM iap.transactions WHERE transaction_id = 'c2'), now() + interval '2 hours',
+    'since Apple told so of the other id');
 SELECT is(test.carry(), '0', 'and that once');
 SELECT results_eq(
     $$SELECT test.moves('c2')$$,
@@ -509,14 +512,26 @@ $$;
 SELECT test.part(NULL, now()), test.carry();
 SELECT results_eq($$SELECT test.went_back('l2')$$, ARRAY['l2 100.000 t'], 'a refund of which nothing else is known');
 SELECT test.part(30000, now() + interval '1 hour');
-SELECT is(test.carry(), '1', 'is known by now to be one in part');
+SELECT is(test.carry(9), '1', 'is known by another night to be one in part');
 SELECT results_eq($$SELECT test.went_back('l2')$$, ARRAY['l2 30.000 t'], 'and counts as that, once');
 SELECT is(test.carry(), '0', 'which is told once');
-SELECT test.part(40000, now() + interval '2 hours'), test.carry();
+SELECT test.part(40000, now() + interval '2 hours'), test.carry(9);
 SELECT results_eq($$SELECT test.went_back('l2')$$, ARRAY['l2 40.000 t'], 'as often as Apple corrects it');
+SELECT test.part(40000, now() + interval '150 minutes');
+SELECT is(test.carry(), '0', 'and not as often as it says the same');
 SELECT test.hear(test.heard(
     'l1', product_id => 'full', product_type => 'non_consumable', verified_at => now() + interval '3 hours'), 8);
 SELECT is(test.carry(), '1', 'and is taken back where Apple takes it back');
+
+-- What Apple tells later of the delivered id itself stands.
+SELECT test.admit('lk1', product_id => 'full'), test.admit('lk2', 'lk1', 'full'), test.claim('lk2');
+SELECT test.refunded('lk1', 'lk1'), test.carry();
+SELECT test.hear(test.heard(
+    'lk2', 'server_api', 'full', product_type => 'non_consumable', original_transaction_id => 'lk1',
+    exclusion => 'refunded', refunded_at => now() - interval '1 hour', revocation_type => 'REFUND_PRORATED',
+    revocation_percentage => 20000, verified_at => now() + interval '1 hour'), 8);
+SELECT is(test.carry(), '0', 'an older word of the other id');
+SELECT results_eq($$SELECT test.went_back('lk2')$$, ARRAY['lk2 20.000 t'], 'says no more how much went back');
 
 -- Of the delivered id Apple told another refund: what kind the other id's was says nothing of that, nor its end.
 SELECT test.admit('i1', product_id => 'full'), test.admit('i2', 'i1', 'full'), test.claim('i2');
@@ -682,7 +697,18 @@ SELECT test.admit('xr1', 'xr0', 'full'), test.hear(test.heard(
     'xr2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'xr0',
     exclusion => 'restored'));
 SELECT test.share('xs1', 'xs0'), test.share('xs3', 'xs0'), test.share('xr1', 'xr0');
+-- Whatever another app, or a tester, owes or delivered of the same original.
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(
+    t, others.here || '{"transaction_id": "xr9", "place": "white", "reason": null, "excluded_at": null,
+        "excluded_run_id": null}')).*
+FROM iap.transactions AS t
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
+WHERE t.transaction_id = 'xr2';
+INSERT INTO iap.delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
+VALUES ('xr0', 'com.example.b', 'Production', 'xr9'), ('xr0', 'com.example.a', 'Sandbox', 'xr9');
 SELECT is(test.night(), '0 0 2', 'nor is what never got to white for its sake lost until then');
+DELETE FROM iap.transactions WHERE transaction_id = 'xr9';
 SELECT set_eq(
     $$SELECT test.places(original) FROM unnest(ARRAY['xs0', 'xr0']) AS original$$,
     ARRAY['xs1 black', 'xs2 white', 'xs3 restored', 'xr1 family_shared', 'xr2 white'],
