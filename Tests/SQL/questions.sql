@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(77);
+SELECT plan(78);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -569,6 +569,41 @@ SELECT is(iap.hand_in('{1}', '2026-03-21Z'), 1::bigint, 'and the other goes into
 SELECT results_eq(
     $$SELECT transaction_id, heard_by, receipt_id IS NOT NULL FROM iap.notices$$,
     $$VALUES ('new' COLLATE "C", 'question', true)$$, 'kept as what only Apple told; what was known needs no notice');
+
+-- Of which purchases a customer is known ------------------------------------------------------------------------------
+
+-- What is uploaded again counts as it was uploaded last; which purchases are whose the newest receipt says, though it
+-- was read long before they entered, and none of another app or of a tester.
+SELECT test.bought(id, at => '2025-06-01Z') FROM unnest(ARRAY['x1', 'x2', 'x3']) AS id;
+SELECT test.seen('x1', 1088, '2026-03-31Z'), test.seen('x1', 1152, '2026-04-01Z'),
+    test.seen('x2', 1152, '2026-03-31Z'), test.seen('x3', 1088, '2026-03-31Z');
+SELECT test.bought(id, at => '2026-04-01Z') FROM unnest(ARRAY['y1', 'y2', 'y3', 'y4']) AS id;
+SELECT test.seen('y1', 1216, '2026-03-20Z'), test.seen('y1', 1280, '2026-03-21Z'),
+    test.seen('y2', 1280, '2026-03-21Z');
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+SELECT id, app, environment, 0, 1344, 'anna', false, '2026-03-21Z'
+FROM unnest(ARRAY['y3', 'y4']) AS id
+CROSS JOIN (VALUES ('com.example.other', 'Production'), ('com.example.game', 'Sandbox')) AS other (app, environment);
+-- A clock that is ahead; and a subscription that runs longer than what its customer bought last.
+SELECT test.bought('z1', at => '2026-04-02Z');
+INSERT INTO iap.customers (
+    customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
+VALUES ('Z0', 'com.example.game', 'Production', 'z2', '2026-03-01Z', '2026-06-01Z', '2026-04-08Z');
+SELECT test.bought('z2', 'Z0', expires => '2026-04-20Z', at => '2026-04-01Z');
+-- Of what was noted before, and is uploaded again, the ledger knows until when it runs.
+DELETE FROM iap.customers WHERE customer_id = 'J3';
+SELECT test.seen('j3', 1408, '2026-04-01Z');
+SELECT test.closed('2026-04-01 01:00Z');
+SELECT results_eq(
+    $$SELECT customer_id, last_seen_at, expires_at FROM iap.customers
+    WHERE customer_id ~ '^[xyz][0-9]$' OR customer_id IN ('Z0', 'J3') ORDER BY 1$$,
+    $$VALUES
+        ('J3' COLLATE "C", '2026-04-01Z'::timestamptz, '2026-06-01Z'::timestamptz),
+        ('Z0', '2026-04-01Z', '2026-06-01Z'), ('x1', '2026-04-01Z', NULL), ('x3', '2026-03-31Z', NULL),
+        ('y1', '2026-04-01Z', NULL), ('y3', '2026-04-01Z', NULL), ('y4', '2026-04-01Z', NULL),
+        ('z1', '2026-04-01 01:00Z', NULL)$$,
+    'who is whose customer, since when, and how long they have subscribed');
 
 -- Prices --------------------------------------------------------------------------------------------------------------
 
