@@ -110,6 +110,12 @@ SELECT results_eq(
     $$SELECT days, units_sold, units_seen, difference FROM finance.statement_sales('2026-03-01', '2026-03-31')$$,
     $$VALUES (2::bigint, 6::bigint, 3::bigint, 3::bigint)$$, 'what Apple sold, once for each product');
 SELECT results_eq(
+    $$SELECT days, units_sold, units_seen, difference FROM finance.statement_sales('2026-03-20', '2026-03-24')$$,
+    $$VALUES (1::bigint, 5::bigint, 1::bigint, 4::bigint)$$, 'on these days alone');
+SELECT results_eq(
+    $$SELECT product_id, currency, units, proceeds FROM finance.statement_proceeds('2026-03-20', '2026-03-31')$$,
+    $$VALUES ('gems', 'EUR', 2::bigint, 1.300), ('gems', 'USD', 3::bigint, 2.100)$$, 'and what is paid for them');
+SELECT results_eq(
     $$SELECT product_id, currency, units, proceeds FROM finance.statement_proceeds('2026-03-01', '2026-03-31')$$,
     $$VALUES ('gems', 'EUR', 2::bigint, 1.300), ('gems', 'USD', 4::bigint, 2.800)$$, 'and pays, for each currency');
 SELECT set_eq(
@@ -437,6 +443,21 @@ SELECT results_eq(
     GROUP BY month ORDER BY month$$,
     $$VALUES ('2031-03-01'::date, 0::bigint, 0::bigint), ('2031-04-01', 1, 1)$$,
     'is redelivered in the month that has its delivery');
+
+-- Another app delivers a product of the same name by itself.
+SELECT test.present('2031-05-02 03:00+00');
+SELECT test.admit('N1', product_id => 'twin'), test.admit('N2', product_id => 'twin', bundle_id => 'com.example.b'),
+    test.claim('N1'), test.run_as('iap_app', $$SELECT iap.claim('com.example.b', 'N2', 'ann')$$);
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+VALUES (
+    'N1', 'com.example.a', 'Production', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present());
+SELECT test.settle(), test.close_books('2031-05-03 02:00+00');
+SELECT results_eq(
+    $$SELECT bundle_id, delivered, redelivered FROM finance.statement('2031-05-02', '2031-05-02')
+    WHERE product_id = 'twin'$$,
+    $$VALUES ('com.example.a', 1::bigint, 1::bigint), ('com.example.b', 1, 0)$$,
+    'each app has its own redeliveries');
 
 SELECT * FROM finish();
 ROLLBACK;
