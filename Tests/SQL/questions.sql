@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(78);
+SELECT plan(79);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -621,6 +621,7 @@ SELECT results_eq(
     $$VALUES ('cheap-early' COLLATE "C", 990::bigint, 'USD')$$, 'less than half of the usual price');
 SELECT test.bought('other', price => 990, currency => 'TRY', storefront => 'USA', at => '2026-03-22Z');
 SELECT test.bought('dear', price => 5990, currency => 'USD', storefront => 'USA', at => '2026-03-22Z');
+SELECT test.bought('plain', price => 990, currency => 'USD', storefront => 'USA', at => '2026-03-22Z');
 SELECT test.bought('elsewhere', price => 10, currency => 'TRY', storefront => 'TUR', at => '2026-03-22Z');
 SELECT test.bought('offer', price => 10, currency => 'USD', storefront => 'USA', expires => '2026-05-01Z',
     at => '2026-03-22Z');
@@ -629,7 +630,7 @@ SELECT set_eq(
     $$SELECT transaction_id FROM iap.unusual_prices$$, $$VALUES ('cheap-early'), ('other')$$,
     'another currency; not what is dearer, what few bought elsewhere, or an offer');
 SELECT test.closed('2026-03-24Z');
-SELECT is((SELECT sum(purchases) FROM iap.paid_prices), 13::numeric, 'each purchase is counted once');
+SELECT is((SELECT sum(purchases) FROM iap.paid_prices), 14::numeric, 'each purchase is counted once');
 SELECT test.bought('late', price => 100, currency => 'USD', storefront => 'USA', at => '2026-09-21Z');
 SELECT test.closed('2026-09-22Z');
 SELECT is_empty(
@@ -678,6 +679,16 @@ SELECT test.closed('2026-10-04Z');
 SELECT is(
     (SELECT purchases FROM iap.paid_prices WHERE storefront = 'FRA' AND milliunits = 100), 3::bigint,
     'and that is counted once, too');
+-- Usual is one currency of a storefront: that in which most was paid, however dear.
+SELECT test.bought('franc-' || n, price => 990, currency => 'CHF', storefront => 'CHE', at => '2026-10-04Z')
+FROM generate_series(1, 12) AS n;
+SELECT test.bought('foreign-' || n, price => 10, currency => 'EUR', storefront => 'CHE', at => '2026-10-04Z')
+FROM generate_series(1, 10) AS n;
+SELECT test.closed('2026-10-05Z');
+SELECT results_eq(
+    $$SELECT count(*), count(*) FILTER (WHERE transaction_id LIKE 'foreign-%'), min(usual_currency)
+    FROM iap.unusual_prices WHERE found_at = '2026-10-05Z'$$,
+    $$VALUES (10::bigint, 10::bigint, 'CHF')$$, 'what others paid in is not');
 
 SELECT * FROM finish();
 ROLLBACK;
