@@ -281,6 +281,8 @@ SELECT test.tried(id, 'settled', 0) FROM test.carls WHERE name = 'watched';
 SELECT isnt(
     test.run_as('iap_job', $$SELECT iap.purgeable_buckets(NULL, NULL)$$), '{}',
     'it is looked for, whatever is kept for ever');
+SELECT is(
+    test.run_as('iap_job', $$SELECT payloads FROM iap.count_purgeable(NULL, NULL)$$), '1', 'and counted as what goes');
 SELECT is(test.purge('payloads', 1000), 1::bigint, 'then it goes');
 SELECT is(test.run_as('iap_job', $$SELECT iap.purgeable_buckets(NULL, NULL)$$), '{}', 'and not any more');
 SELECT is(test.reopen('c2'), 'reopened', 'and a resolve can still be taken back');
