@@ -459,5 +459,15 @@ SELECT results_eq(
     $$VALUES ('com.example.a', 1::bigint, 1::bigint), ('com.example.b', 1, 0)$$,
     'each app has its own redeliveries');
 
+-- What Apple did not sell is bought in no month.
+SELECT test.present('2031-05-03 03:00+00');
+SELECT test.hear(test.heard(
+    'N3', product_id => 'twin', exclusion => 'family_shared', purchased_at => '2031-04-20 01:00+00',
+    verified_at => '2031-05-03 02:00+00'));
+SELECT test.close_books('2031-05-04 02:00+00');
+SELECT is_empty(
+    $$SELECT FROM finance.statement_differences('2031-05-01', '2031-05-31') WHERE transaction_id = 'N3'$$,
+    'a share in a family is no purchase of another month');
+
 SELECT * FROM finish();
 ROLLBACK;
