@@ -4654,7 +4654,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT CASE
                 WHEN app_transaction_id IS NOT NULL THEN app_transaction_id
-                WHEN expires_at IS NOT NULL OR receipt_id IS NULL THEN original_transaction_id
+                WHEN receipt_id IS NULL THEN original_transaction_id
             END AS own_name
         ) AS named
         GROUP BY own_name, CASE WHEN own_name IS NULL THEN receipt_id END
