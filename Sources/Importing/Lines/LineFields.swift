@@ -19,10 +19,10 @@ package struct LineFields {
     }
 
     /// The text without what keeps an id a text in a spreadsheet: the apostrophe, which a report's CSV writes, or
-    /// `="…"`, which others write.
+    /// `="…"`, which others write, around an empty cell, too.
     private static func withoutGuard(_ text: String) -> String {
         if text.hasPrefix("'") { return String(text.dropFirst()) }
-        guard text.hasPrefix("=\""), text.hasSuffix("\""), text.utf8.count > 3 else { return text }
+        guard text.hasPrefix("=\""), text.hasSuffix("\""), text.utf8.count > 2 else { return text }
         return String(text.dropFirst(2).dropLast())
     }
 

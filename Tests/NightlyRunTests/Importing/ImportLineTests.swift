@@ -164,6 +164,23 @@ import Testing
         #expect([delivery.key.bundleID.text, delivery.productID.text] == ["com.a", "-2+3"])
     }
 
+    /// As of an empty cell: else all that have none would be of one original purchase.
+    @Test(arguments: ["'", "\"=\"\"\"\"\""])
+    func whatGuardsNothingIsNoID(empty: String) async throws {
+        let csv = """
+            transaction_id,original_transaction_id,bundle_id,product_id,purchased_at,delivered_at
+            1007014815038896,\(empty),com.a,gems,1795230000,1795230000
+            \(empty),1007014815038895,com.a,gems,1795230000,1795230000
+            """
+        let read = try await read(.delivered, csv, .csv)
+        guard case .delivery(let delivery)? = read.batch.lines.first?.row else {
+            Issue.record("no delivery")
+            return
+        }
+        #expect(delivery.originalID == delivery.key.id)
+        #expect(read.refused.map(\.text) == ["transaction_id is missing"])
+    }
+
     /// `products --suggest` guards a name from spreadsheets, as any text that is no id.
     @Test(arguments: [
         ("'+100 Gems", "+100 Gems"), ("'@home", "@home"), ("'-50 %", "-50 %"), ("'90s Pack", "'90s Pack"),
