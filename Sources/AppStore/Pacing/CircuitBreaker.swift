@@ -97,7 +97,7 @@ public struct CircuitBreaker: Sendable {
             answered()
             return false
         }
-        if sign == .down, isFinal || isOpen { unanswered.insert(receipt) }
+        if sign == .down, isFinal { unanswered.insert(receipt) }
         failed.insert(receipt)
         guard case .closed = state, isTooMuch else { return false }
         state = .suspected

@@ -33,6 +33,14 @@ import Testing
         #expect(limit.limit == 16)
     }
 
+    @Test(arguments: [(8, 64), (9, 32)])
+    func bearsThatAnEighthOfARoundTripFails(failures: Int, expected: Int) {
+        var limit = AdaptiveLimit(ceiling: 64)
+        let requests = (0..<64).map { _ in limit.start() }
+        for request in requests { limit.end(request, request < failures ? .failed : .other) }
+        #expect(limit.limit == expected)
+    }
+
     @Test(arguments: [
         (429, AdaptiveLimit.Sign.overloaded), (503, .overloaded), (500, .failed), (502, .failed), (404, .other),
     ])

@@ -21,6 +21,16 @@ import Testing
         #expect(!circuit.isOpen)
     }
 
+    /// Requests that were in flight when a server went away for a second are sent again in a moment.
+    @Test func countsARequestThatFoundNoServerOnceItIsNotSentAgain() {
+        var circuit = CircuitBreaker(thresholds)
+        let suspicions = (0..<12).filter { circuit.record(.down, receipt: $0, isFinal: false) }
+        // They failed all the same.
+        #expect(suspicions == [11])
+        circuit.settle(by: .up, at: 0)
+        #expect((0..<5).filter { circuit.record(.down, receipt: $0, isFinal: true) } == [4])
+    }
+
     @Test func startsCountingAnewAfterASuccess() {
         var circuit = CircuitBreaker(thresholds)
         for round in 0..<20 {
@@ -67,6 +77,19 @@ import Testing
         #expect(!circuit.isOpen)
         for receipt in 0..<4 { circuit.note(.down, receipt: receipt, at: 162) }
         #expect(!circuit.isOpen)
+    }
+
+    /// What failed while it was down says nothing of the server that is back.
+    @Test func forgetsTheFailuresBeforeAProbeThatSucceeds() {
+        var circuit = CircuitBreaker(
+            CircuitBreaker.Thresholds(unanswered: 30, failed: 300, share: 0.9, window: 20, coolDown: 60))
+        for _ in 0..<20 { circuit.note(.down, receipt: 1, at: 100) }
+        #expect(circuit.isOpen)
+        circuit.note(.up, receipt: 2, at: 161)
+        for _ in 0..<19 { circuit.note(.down, receipt: 1, at: 162) }
+        #expect(!circuit.isOpen)
+        circuit.note(.down, receipt: 1, at: 162)
+        #expect(circuit.isOpen)
     }
 
     @Test func staysOpenWhenTheProbeFailsOrNeverReports() {
