@@ -113,4 +113,31 @@ import Verification
             #expect(changes.purchases.map(\.verified.transaction.id.text) == ["43"])
         }
     }
+
+    /// The next time begins after it.
+    @Test(arguments: [503, 404, 401])
+    func whatWasReadIsKeptWhereTheNextPageDoesNotCome(status: Int) async throws {
+        let page = #"{"signedTransactions":["\#(Signed.transaction("43"))"],"hasMore":true,"revision":"r1"}"#
+        try await VerificationStage.with(reply: { request in
+            request.path.contains("revision=r1") ? (status, #"{"errorCode":4040010}"#) : (200, page)
+        }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: nil, in: .production)
+            guard case .answer(let changes) = told else { return #expect(Bool(false), "\(told)") }
+            #expect(changes.purchases.map(\.verified.transaction.id.text) == ["43"])
+            #expect(changes.revision == "r1" && changes.unreadable == [])
+        }
+    }
+
+    /// Behind the revision Apple would tell of it no more.
+    @Test func whatCouldNotBeReadIsAskedForAgain() async throws {
+        let page = Signed.page([Signed.transaction("43"), "e30.e30.e30"])
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: nil, in: .production)
+            guard case .answer(let changes) = told else { return #expect(Bool(false), "\(told)") }
+            #expect(changes.purchases.map(\.verified.transaction.id.text) == ["43"])
+            #expect(changes.revision == nil && changes.unreadable.count == 1)
+        }
+    }
 }
