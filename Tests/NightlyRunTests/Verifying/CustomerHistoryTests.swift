@@ -19,7 +19,9 @@ import Verification
     }
 
     /// An app receipt with these purchases, by their ids and hours of age.
-    private static func receipt(_ purchases: [(id: String, hoursAgo: Double)]) -> String {
+    private static func receipt(
+        _ purchases: [(id: String, hoursAgo: Double)], by keys: TestKeys = .usual
+    ) -> String {
         let now = Date()
         let receipt = SimulatedReceipt(
             bundleID: VerificationStage.bundleID, createdAt: now,
@@ -27,7 +29,7 @@ import Verification
                 SimulatedTransaction(id: $0.id, productID: "gems_100", purchasedAt: now - $0.hoursAgo * 3600)
             })
         let content = AppReceiptPayload.encode(receipt, adamID: 1)
-        return Data(SignedDataContainer.sign(content, with: TestKeys.usual.appReceipts, .sha256)).base64EncodedString()
+        return Data(SignedDataContainer.sign(content, with: keys.appReceipts, .sha256)).base64EncodedString()
     }
 
     private func verified(_ judgement: AppVerifier.Judgement) throws -> VerifiedReceipt {
@@ -85,6 +87,18 @@ import Verification
         try await VerificationStage.with(reply: { _ in (404, #"{"errorCode":4040010}"#) }) { stage in
             let receipt = try verified(try await stage.judge(Signed.transaction("42")))
             #expect(receipt.transactions.map(\.source) == [.local] && receipt.unreadable == [])
+        }
+    }
+
+    /// Else whoever writes a receipt that names somebody's purchase would be told of all that this customer bought.
+    @Test func aReceiptThatAppleDidNotSignLeadsToNobodysHistory() async throws {
+        let page = Signed.page([Signed.transaction("42"), Signed.transaction("43")])
+        try await VerificationStage.with(reply: { request in
+            (200, request.path == "/verifyReceipt" ? #"{"status":21003}"# : page)
+        }) { stage in
+            let judgement = try await stage.judge(Self.receipt([("42", 300)], by: .stranger))
+            #expect(judgement.problem?.problem == .notGenuine)
+            #expect(stage.server.log.map(\.path) == ["/verifyReceipt"])
         }
     }
 
