@@ -56,6 +56,22 @@ import Verification
         }
     }
 
+    /// Nothing was learnt of the customer.
+    @Test func aHistoryOfWhichNothingCanBeReadIsAskedForAgain() async throws {
+        try await VerificationStage.with(reply: { _ in (200, "<html>") }) { stage in
+            let judgement = try await stage.judge(Signed.transaction("43"))
+            #expect(judgement.problem?.problem == .unreadableAnswer)
+        }
+    }
+
+    @Test func anEmptyHistoryIsNobodyElses() async throws {
+        let page = Signed.page([])
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let receipt = try verified(try await stage.judge(Signed.transaction("42")))
+            #expect(receipt.transactions.map(\.source) == [.local] && receipt.unreadable == [])
+        }
+    }
+
     /// What was asked about may stand where it could not be read.
     @Test func aHistoryThatWasNotReadWholeIsNobodyElses() async throws {
         let page = Signed.page([Signed.transaction("43"), Signed.jws("{}", by: .stranger)])
