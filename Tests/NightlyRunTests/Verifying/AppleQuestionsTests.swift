@@ -140,4 +140,30 @@ import Verification
             #expect(changes.revision == nil && changes.unreadable.count == 1)
         }
     }
+
+    /// With a new revision each time, so that no page is asked for twice. The next time begins where this one ended.
+    @Test func aHistoryThatNeverEndsIsReadPieceByPiece() async throws {
+        try await VerificationStage.with(reply: { request in
+            let isSecond = request.path.contains("revision=r1")
+            let page = #"{"signedTransactions":["\#(Signed.transaction(isSecond ? "43" : "42"))"],"hasMore":true,"#
+            return (200, page + #""revision":"\#(isSecond ? "r2" : "r1")"}"#)
+        }) { stage in
+            var app = stage.app
+            app.mostHistoryPages = 2
+            let questions = try #require(stage.services.questions(of: app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: nil, in: .production)
+            guard case .answer(let changes) = told else { return #expect(Bool(false), "\(told)") }
+            #expect(changes.purchases.map(\.verified.transaction.id.text) == ["42", "43"])
+            #expect(changes.revision == "r2" && stage.server.received.count == 2)
+        }
+    }
+
+    /// Else the customer would count as asked about.
+    @Test func whatWasNotAnsweredAtAllIsNoAnswer() async throws {
+        try await VerificationStage.with(reply: { _ in (503, "") }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: nil, in: .production)
+            guard case .unanswered(.unreached) = told else { return #expect(Bool(false), "\(told)") }
+        }
+    }
 }

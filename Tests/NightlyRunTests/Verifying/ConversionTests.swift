@@ -164,6 +164,16 @@ import Testing
         #expect(whole.madeAt == boughtAt + 50_000 && whole.transactions.map(\.isOwnProof) == [false])
     }
 
+    @Test func aReceiptOfOneTransactionThatCannotBeReadHoldsNone() throws {
+        let row = AppStoreTransaction(
+            transactionID: "1000000000000001", productID: "a b",
+            purchaseDate: Date(timeIntervalSince1970: 1_700_000_000))
+        var answer = VerifiedReceiptAnswer(environment: "Production", transactions: [row])
+        answer.isFlat = true
+        let receipt = try VerifiedReceipt(answer, source: .verifyReceipt, now: Date())
+        #expect(receipt.transactions.isEmpty && receipt.unreadable.count == 1)
+    }
+
     /// A receipt that holds no refund says nothing of one since the purchase, and takes none back. No signature is of a
     /// time to come.
     @Test func saysHowOldAWordOfApplesIs() throws {
