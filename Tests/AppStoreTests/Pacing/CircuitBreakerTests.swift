@@ -56,6 +56,22 @@ import Testing
         #expect(circuit.isOpen)
     }
 
+    @Test func weighsNoRequestsButTheLast() {
+        var circuit = CircuitBreaker(
+            CircuitBreaker.Thresholds(unanswered: 30, failed: 300, share: 0.9, window: 20, coolDown: 60))
+        // The second time all of the first is forgotten.
+        for begun in [0.0, 1000] {
+            for _ in 0..<17 { circuit.note(.down, receipt: 1, at: begun) }
+            for _ in 0..<20 { circuit.note(.up, receipt: 2, at: begun) }
+            for _ in 0..<17 { circuit.note(.down, receipt: 1, at: begun) }
+            #expect(!circuit.isOpen)
+            circuit.note(.down, receipt: 1, at: begun)
+            #expect(circuit.isOpen)
+            circuit.note(.up, receipt: 2, at: begun + 100)
+            #expect(!circuit.isOpen)
+        }
+    }
+
     @Test func staysClosedWhileHalfOfEverythingFails() {
         var circuit = CircuitBreaker(thresholds)
         for receipt in 0..<1000 { circuit.note(receipt % 2 == 0 ? .up : .down, receipt: receipt, at: 0) }
