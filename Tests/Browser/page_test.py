@@ -485,6 +485,16 @@ class Evidence(PageTestCase):
         search.send_keys(Keys.CONTROL, "v")
         self.assertEqual(search.get_attribute("value"), wanted)
 
+    def test_says_so_where_nothing_can_be_copied(self):
+        for button in ["tr.evidence .copy", "button.copy-commands"]:
+            self.open()
+            self.browser.execute_script(
+                "navigator.clipboard.writeText = () => Promise.reject(); document.execCommand = () => false")
+            self.one("tr.case .disclose").click()
+            self.one(button).click()
+            self.wait(lambda: "Nothing was copied" in self.status(), "the page says that it did not copy")
+            self.assertEqual(self.one("tr.evidence .copy").text, "Copy")
+
 
 class Address(PageTestCase):
     def test_follows_the_search(self):

@@ -340,8 +340,8 @@
                 choice("seen", word("seen"), word("anyTime"), [["new", word("newOnly")], ["old", word("oldOnly")]]),
                 el("button", { type: "button", class: "copy-commands", onclick: async () => {
                     const chosen = found.map(index => resolving(cases[index]));
-                    await copy(chosen.join("\n"));
-                    status.textContent = word("copiedCommands", { n: number(chosen.length) });
+                    status.textContent = await copy(chosen.join("\n"))
+                        ? word("copiedCommands", { n: number(chosen.length) }) : word("notCopied");
                 } }, word("copyCommands")),
                 el("button", { type: "button", class: "clear", onclick: () => {
                     Object.assign(state, unfiltered());
@@ -577,24 +577,28 @@
     const copyButton = text => el("button", { type: "button", class: "copy", "aria-label": word("copyOf", { text }),
         onclick: async event => {
             const button = event.currentTarget;
-            await copy(text);
-            status.textContent = word("copied", { text });
+            const isCopied = await copy(text);
+            status.textContent = isCopied ? word("copied", { text }) : word("notCopied");
+            if (!isCopied) return;
             // Where the reader looks, too.
             button.textContent = word("copiedHere");
             setTimeout(() => { button.textContent = word("copy"); }, 2000);
         } }, word("copy"));
+    /// Whether a text is on the clipboard. Who takes it for copied where it is not pastes the id of another purchase.
     const copy = async text => {
         try {
             await navigator.clipboard.writeText(text);
+            return true;
         } catch {
             // Where the browser keeps the clipboard from a page on a disk.
             const area = el("textarea", { class: "unseen", "aria-hidden": "true" }, text);
             const focused = document.activeElement;
             document.body.append(area);
             area.select();
-            document.execCommand("copy");
+            const isCopied = document.execCommand("copy");
             area.remove();
             focused?.focus();
+            return isCopied;
         }
     };
     const copyable = text => el("span", null, el("code", null, foreign(text)), copyButton(text));

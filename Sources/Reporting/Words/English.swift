@@ -331,6 +331,7 @@ struct English: Wording {
         case .printed: "The first {n} of {total} cases are printed; lost-orders.csv has them all."
         case .sections: "Sections"
         case .copied: "Copied: {text}"
+        case .notCopied: "Nothing was copied: the browser does not allow it. Select the text, and copy it by hand."
         case .quantity: "Quantity"
         case .search: "Search"
         case .searchHint: "transaction, user, order, product, receipt, device"

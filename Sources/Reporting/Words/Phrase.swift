@@ -41,7 +41,7 @@ enum Phrase: String, CaseIterable {
     case environment, verifiedBy, firstVerified, lastVerified, answerApple, becameCase, uploadedFor, uploadedAlong,
         inHistory, byUser, nobody
     case takenBy, commentBy, commands, copyCommands, copiedCommands
-    case withOrder, claimBy, copy, copyOf, copied, copiedHere, printed, sections, quantity
+    case withOrder, claimBy, copy, copyOf, copied, copiedHere, notCopied, printed, sections, quantity
     // Search and filters
     case search, searchHint, filters, anyReason, anyAction, anyProduct, anyApp, anyAge, anyTime, newOnly, oldOnly
     case reason, seen

@@ -319,6 +319,7 @@ struct SimplifiedChinese: Wording {
         case .printed: "共 {total} 笔，已打印前 {n} 笔；全部见 lost-orders.csv。"
         case .sections: "各部分"
         case .copied: "已复制：{text}"
+        case .notCopied: "未能复制：浏览器不允许。请选中文字后手动复制。"
         case .quantity: "数量"
         case .search: "搜索"
         case .searchHint: "交易、用户、订单、商品、票据、设备"
