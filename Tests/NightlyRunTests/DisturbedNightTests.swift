@@ -12,25 +12,11 @@ import Testing
     @Test func getsOverTheLossOfAllItsSessions() async throws {
         let undisturbed = try await undisturbedLedger(customers: 85)
         try await withStage(customers: 85) { stage in
-            let isCut = Once()
-            let losses = Mutex<[LogEntry]>([])
-            let database = stage.database
-            let run = try await stage.run(
-                progress: { progress in
-                    guard progress.done > 0, isCut.isFirst() else { return }
-                    Task {
-                        let admin = try await database.connect()
-                        defer { admin.close() }
-                        try await Self.endSessions(admin)
-                    }
-                },
-                log: { entry in
-                    if entry.message.hasPrefix("lost the database") { losses.withLock { $0.append(entry) } }
-                })
-            #expect(run.report.outcome == .complete)
-            let runs = losses.withLock { $0.map(\.runID) }
-            #expect(!runs.isEmpty && runs.allSatisfy { $0 != nil && $0 == run.report.runID })
-            #expect(run.report.receipts.left == 0)
+            let (report, losses) = try await Self.run(stage) { try await Self.endSessions($0) }
+            #expect(report.outcome == .complete)
+            let runs = losses.map(\.runID)
+            #expect(!runs.isEmpty && runs.allSatisfy { $0 != nil && $0 == report.runID })
+            #expect(report.receipts.left == 0)
             expectSame(try await stage.ledger(), undisturbed)
         }
     }
@@ -61,27 +47,16 @@ import Testing
     @Test func waitsForADatabaseThatRefusesConnections() async throws {
         let undisturbed = try await undisturbedLedger(customers: 85)
         try await withStage(customers: 85) { stage in
-            let isCut = Once()
-            let losses = Mutex(0)
             let database = stage.database
-            let run = try await stage.run(
-                progress: { progress in
-                    guard progress.done > 0, isCut.isFirst() else { return }
-                    Task {
-                        let admin = try await database.connect()
-                        defer { admin.close() }
-                        try await Self.refuse(admin, database)
-                        try await Task.sleep(for: .seconds(2))
-                        try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
-                    }
-                },
-                log: { entry in
-                    if entry.message.hasPrefix("lost the database") { losses.withLock { $0 += 1 } }
-                })
+            let (report, losses) = try await Self.run(stage) { admin in
+                try await Self.refuse(admin, database)
+                try await Task.sleep(for: .seconds(2))
+                try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
+            }
             // A night that was over before would show nothing.
-            #expect(losses.withLock { $0 } > 0)
-            #expect(run.report.outcome == .complete)
-            #expect(run.report.receipts.left == 0)
+            #expect(!losses.isEmpty)
+            #expect(report.outcome == .complete)
+            #expect(report.receipts.left == 0)
             expectSame(try await stage.ledger(), undisturbed)
         }
     }
@@ -89,19 +64,11 @@ import Testing
     /// Not for ever: what was recorded stays, and the run is to be started again.
     @Test func aDatabaseThatStaysClosedEndsTheNightToBeTriedAgain() async throws {
         try await withStage(customers: 85) { stage in
-            let isCut = Once()
             let database = stage.database
             var hurried = stage
             hurried.settings.patience = 1
             await #expect {
-                _ = try await hurried.run { progress in
-                    guard progress.done > 0, isCut.isFirst() else { return }
-                    Task {
-                        let admin = try await database.connect()
-                        defer { admin.close() }
-                        try await Self.refuse(admin, database)
-                    }
-                }
+                _ = try await Self.run(hurried) { try await Self.refuse($0, database) }
             } throws: { error in
                 (error as? JobError)?.exitCode == .tryLater && "\(error)".contains("too many connections")
             }
@@ -161,6 +128,29 @@ import Testing
             #expect(try await stage.run().report.outcome == .complete)
             #expect(try await stage.rows(of: "iap.runs").allSatisfy { !$0.contains("abandoned") })
         }
+    }
+
+    /// Runs a night whose database somebody disturbs once something was recorded. Gives its report, and each entry of
+    /// its log that tells of a lost session.
+    private static func run(
+        _ stage: Stage, disturbedBy disturb: @escaping @Sendable (Connection) async throws -> Void
+    ) async throws -> (report: RunReport, losses: [LogEntry]) {
+        let isCut = Once()
+        let losses = Mutex<[LogEntry]>([])
+        let database = stage.database
+        let run = try await stage.run(
+            progress: { progress in
+                guard progress.done > 0, isCut.isFirst() else { return }
+                Task {
+                    let admin = try await database.connect()
+                    defer { admin.close() }
+                    try await disturb(admin)
+                }
+            },
+            log: { entry in
+                if entry.message.hasPrefix("lost the database") { losses.withLock { $0.append(entry) } }
+            })
+        return (run.report, losses.withLock { $0 })
     }
 
     private static func refuse(_ admin: Connection, _ database: ScratchDatabase) async throws {
