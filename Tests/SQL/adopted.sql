@@ -8,10 +8,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     RETURN test.run_as('iap_support', format(
         'SELECT iap.adopt(%L, %L, %L, %L, %L)', 'com.example.game',
-        'e30.' || translate(
-            rtrim(replace(encode(convert_to(claims::text, 'UTF8'), 'base64'), E'\n', ''), '='), '+/', '-_')
-            || '.c2ln',
-        'anna', 'desk', 'she sent the invoice'));
+        test.signed(claims), 'anna', 'desk', 'she sent the invoice'));
 EXCEPTION
     -- What is no signed transaction of Apple's.
     WHEN invalid_parameter_value THEN

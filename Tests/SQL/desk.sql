@@ -3,11 +3,6 @@ BEGIN;
 SELECT plan(94);
 SET search_path = iap, test, public;
 
-CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
-    SELECT 'e30.' || translate(
-        rtrim(replace(encode(convert_to(claims::text, 'UTF8'), 'base64'), E'\n', ''), '='), '+/', '-_')
-        || '.c2ln'
-$$;
 CREATE FUNCTION test.bought(id text, more jsonb DEFAULT '{}') RETURNS text LANGUAGE sql AS $$
     SELECT test.signed(jsonb_build_object(
         'transactionId', id, 'originalTransactionId', id, 'bundleId', 'com.example.game', 'productId', 'gems.100',

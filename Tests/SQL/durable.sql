@@ -25,19 +25,12 @@ VALUES
         $$SELECT iap.decide('3', 'com.example.a', 'Production', 'mark', 'dismissed', 'sue', 'x')$$),
     ('redeliver', 'iap_support', $$SELECT iap.redeliver('3', 'sue', 'x')$$),
     ('erase_user', 'iap_privacy', $$SELECT iap.erase_user('ann', 'pat')$$);
--- A signature is not looked at before the night.
 INSERT INTO test.calls
 SELECT
-    'adopt', 'iap_support',
-    format('SELECT iap.adopt(%L, %L, %L, %L, %L)', 'com.example.game', 'e30.' || body || '.c2ln', 'ann', 'sue', 'x')
+    'adopt', 'iap_support', format(
+        'SELECT iap.adopt(%L, %L, %L, %L, %L)', 'com.example.game',
+        test.signed(text::jsonb -> 'base' || '{"transactionId": "4", "originalTransactionId": "4"}'), 'ann', 'sue', 'x')
 FROM test.files
-CROSS JOIN LATERAL (
-    SELECT text::jsonb -> 'base' || '{"transactionId": "4", "originalTransactionId": "4"}' AS claims
-) AS told
-CROSS JOIN LATERAL (
-    SELECT translate(
-        rtrim(replace(encode(convert_to(claims::text, 'UTF8'), 'base64'), E'\n', ''), '='), '+/', '-_') AS body
-) AS written
 WHERE name = 'signed_transactions.json';
 SELECT set_eq(
     $$SELECT DISTINCT proname::text

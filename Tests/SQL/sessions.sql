@@ -367,11 +367,9 @@ SELECT is(test.says('desk', $$SELECT iap.reopen('w1', 'sue', 'x')$$), 'reopened'
 CREATE FUNCTION test.adopting(id text) RETURNS text
 LANGUAGE sql AS $$
     SELECT format(
-        'SELECT iap.adopt(''com.example.a'', %L, ''yul'', ''tom'', ''x'')', 'e30.' || translate(
-            rtrim(replace(encode(convert_to(jsonb_build_object(
-                'transactionId', id, 'originalTransactionId', id, 'bundleId', 'com.example.a', 'productId', 'full',
-                'purchaseDate', 1772323200000, 'environment', 'Production')::text, 'UTF8'), 'base64'), E'\n', ''), '='),
-            '+/', '-_') || '.c2ln')
+        'SELECT iap.adopt(''com.example.a'', %L, ''yul'', ''tom'', ''x'')', test.signed(jsonb_build_object(
+            'transactionId', id, 'originalTransactionId', id, 'bundleId', 'com.example.a', 'productId', 'full',
+            'purchaseDate', 1772323200000, 'environment', 'Production')))
 $$;
 SELECT test.says('server', format(
     'SELECT iap.admit(''com.example.a'', ''Production'', ''y1'', ''y1'', ''full'', 1, now(), ''yul'', %s)',

@@ -97,6 +97,14 @@ LANGUAGE sql AS $$
         $1, 'com.example.a', 'Production', 'high', '{never_claimed}', 'deliver', $2, now(), 1, now(), 1)
 $$;
 
+-- What Apple may have signed, as a client hands it in. No function looks at the signature: the night does.
+CREATE FUNCTION test.signed(claims jsonb) RETURNS text
+LANGUAGE sql AS $$
+    SELECT 'e30.' || translate(
+        rtrim(replace(encode(convert_to(claims::text, 'UTF8'), 'base64'), E'\n', ''), '='), '+/', '-_')
+        || '.c2ln'
+$$;
+
 -- What Apple says of a purchase of ann's app: bought now and asked now, unless said otherwise.
 CREATE FUNCTION test.heard(
     transaction_id text, source iap.source DEFAULT 'verify_receipt', product_id text DEFAULT 'gems',
