@@ -2160,7 +2160,7 @@ COMMENT ON TABLE iap.entitlements IS 'Until when the apps'' servers have granted
 
 COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
 
-CREATE FUNCTION iap.cover_superseded(words iap.entitlements[]) RETURNS bigint
+CREATE FUNCTION iap.cover_superseded(words iap.entitlements[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2202,11 +2202,11 @@ BEGIN
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE OF white SKIP LOCKED
     ) AS held;
-    RETURN iap.cover(changes, NULL, at, session_user);
+    PERFORM iap.cover(changes, NULL, at, session_user);
 END
 $$;
 
-COMMENT ON FUNCTION iap.cover_superseded(words iap.entitlements[]) IS 'Writes what grants delivered that an import is about to say another word on, and says how many purchases left white. The night has yet to do so where the last import was after it, or where it broke off; and the word that comes may be late for what was granted in time.';
+COMMENT ON FUNCTION iap.cover_superseded(words iap.entitlements[]) IS 'Writes what grants delivered that an import is about to say another word on. The night has yet to do so where the last import was after it, or where it broke off; and the word that comes may be late for what was granted in time.';
 
 CREATE FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER

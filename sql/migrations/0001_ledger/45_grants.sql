@@ -170,7 +170,7 @@ COMMENT ON FUNCTION iap.revoke_entitlement IS
     'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where '
     'nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
 
-CREATE FUNCTION iap.cover_superseded(words iap.entitlements[]) RETURNS bigint
+CREATE FUNCTION iap.cover_superseded(words iap.entitlements[]) RETURNS void
 -- By the primary keys, even where the plan was made when the tables were small.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -208,13 +208,13 @@ BEGIN
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE OF white SKIP LOCKED
     ) AS held;
-    RETURN iap.cover(changes, NULL, at, session_user);
+    PERFORM iap.cover(changes, NULL, at, session_user);
 END
 $$;
 COMMENT ON FUNCTION iap.cover_superseded IS
-    'Writes what grants delivered that an import is about to say another word on, and says how many purchases left '
-    'white. The night has yet to do so where the last import was after it, or where it broke off; and the word that '
-    'comes may be late for what was granted in time.';
+    'Writes what grants delivered that an import is about to say another word on. The night has yet to do so where the '
+    'last import was after it, or where it broke off; and the word that comes may be late for what was granted in '
+    'time.';
 
 CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
