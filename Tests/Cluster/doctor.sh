@@ -12,6 +12,11 @@ fail() {
     echo "doctor: $1" >&2
     exit 1
 }
+# Sets something on a server, or resets it, for all that begins from then on: `altered sql|at_worker "SET …"`.
+altered() {
+    "$1" -c "ALTER SYSTEM $2" -c "SELECT pg_reload_conf()"
+    sleep 0.5
+}
 # What is wrong with the cluster, without where.
 findings() {
     "$program" doctor --config "$configuration" --json >"$folder/doctor.json" || true
@@ -70,27 +75,21 @@ says '^warning an upload is sent to its worker statement by statement'
 sql -f sql/citus.sql
 content "citus.sql did not have uploads written where they lie"
 
-sql -c "ALTER SYSTEM SET citus.recover_2pc_interval = -1" -c "SELECT pg_reload_conf()"
-sleep 0.5
+altered sql "SET citus.recover_2pc_interval = -1"
 says '^warning what a crash leaves prepared is ended by nobody'
-sql -c "ALTER SYSTEM RESET citus.recover_2pc_interval" -c "SELECT pg_reload_conf()"
-sleep 0.5
+altered sql "RESET citus.recover_2pc_interval"
 content "it recovers again"
 
-at_worker -c "ALTER SYSTEM SET synchronous_commit = off" -c "SELECT pg_reload_conf()"
-sleep 0.5
+altered at_worker "SET synchronous_commit = off"
 says '^warning acknowledges commits before they are on its disk'
-at_worker -c "ALTER SYSTEM RESET synchronous_commit" -c "SELECT pg_reload_conf()"
-sleep 0.5
+altered at_worker "RESET synchronous_commit"
 content "it waits for its disk again"
 
 # That a worker's host is gone Linux says after two hours.
-sql -c "ALTER SYSTEM SET citus.node_conninfo = 'sslmode=disable'" -c "SELECT pg_reload_conf()"
-sleep 0.5
+altered sql "SET citus.node_conninfo = 'sslmode=disable'"
 sql -f sql/citus.sql 2>"$folder/said"
 grep -q 'gone from the network is noticed after two hours' "$folder/said" || fail "citus.sql does not warn of a host that is gone"
-sql -c "ALTER SYSTEM RESET citus.node_conninfo" -c "SELECT pg_reload_conf()"
-sleep 0.5
+altered sql "RESET citus.node_conninfo"
 sql -f sql/citus.sql 2>"$folder/said"
 [ ! -s "$folder/said" ] || { cat "$folder/said" >&2; fail "citus.sql warns where nothing is wrong"; }
 
