@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(94);
+SELECT plan(98);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.bought(id text, more jsonb DEFAULT '{}') RETURNS text LANGUAGE sql AS $$
@@ -116,6 +116,19 @@ SELECT is(
         'anna', 'desk', 'x'),
     'excluded', 'what was refunded under another id is not owed');
 SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'n2'$$, 'nor taken');
+SELECT test.hear(test.heard(
+    'm1', 'server_api', 'lifetime', product_type => 'non_consumable', bundle_id => 'com.example.game'));
+SELECT is(
+    iap.resolve('m1', 'dismissed', 'sue', 'a tester', 'com.example.game'), 'dismissed', 'what the desk dismissed');
+SELECT is(
+    iap.adopt(
+        'com.example.game',
+        test.bought(
+            'm2', '{"originalTransactionId": "m1", "productId": "lifetime", "type": "Non-Consumable", "quantity": 1}'),
+        'anna', 'desk', 'x'),
+    'excluded', 'is not owed under another id either');
+SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'm2'$$, 'nor taken as that');
+SELECT is_empty($$SELECT FROM iap.uploads WHERE transaction_id = 'm2'$$, 'and nothing waits for a night');
 SELECT is(
     iap.adopt('com.example.game', test.bought('n3', '{"originalTransactionId": null}'), 'anna', 'desk', 'x'), 'white',
     'what names no original');

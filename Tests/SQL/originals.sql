@@ -722,7 +722,7 @@ SELECT test.hear(test.heard(
 FROM unnest(ARRAY['xv', 'xw']) AS id;
 SELECT test.resolve('xw2', 'dismissed'), test.night();
 SELECT test.share('xv2', 'xv1', true), test.share('xw2', 'xw1', true);
-SELECT is(test.night(), '0 0 0', 'that a share ends');
+SELECT is(test.night(), '0 0 1', 'that a share ends gives back what was dismissed with it, and');
 SELECT set_eq(
     $$SELECT test.places(original) FROM unnest(ARRAY['xv1', 'xw1']) AS original$$,
     ARRAY['xv1 black', 'xv2 restored', 'xw1 white', 'xw2 dismissed'], 'takes nothing from what another paid');

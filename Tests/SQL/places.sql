@@ -162,10 +162,11 @@ SELECT test.reopened('21', 'already_delivered');
 SELECT test.reopened('20');
 SELECT test.stands('21', 'white');
 SELECT test.resolved('21', 'dismissed');
-SELECT test.resolved('20', 'delivered');
-SELECT test.reopened('21', 'excluded');
-SELECT test.reopened('20');
+SELECT test.stands('20', 'restored');
+SELECT test.resolved('20', 'delivered', 'excluded');
+SELECT test.reopened('20', 'excluded');
 SELECT test.reopened('21');
+SELECT test.stands('20', 'white');
 
 -- Apple refunds it, and takes that back: it is owed under the id that was refunded.
 SELECT test.told('20', '20', 'full', 'refunded', 1, is_refunded => true);

@@ -1,6 +1,7 @@
 -- iap.reopen: a wrong resolve is taken back, and nothing else is.
 BEGIN;
 SELECT no_plan();
+SET LOCAL search_path = public, iap;
 
 CREATE FUNCTION test.white_row(transaction_id text) RETURNS jsonb
 LANGUAGE sql AS $$
@@ -94,8 +95,10 @@ SELECT is(test.claim('21'), 'delivered', 'so that either can be claimed');
 SELECT is(test.claim('20'), 'already_delivered', 'and only one');
 SELECT test.admit('30', product_id => 'full');
 SELECT is(test.resolve('30', 'dismissed'), 'dismissed', 'dismissed');
-SELECT test.admit('31', '30', 'full');
-SELECT is(test.claim('31'), 'delivered', 'and delivered under another id');
+SELECT is(
+    test.import(test.heard(
+        '31', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '30')),
+    1::bigint, 'and delivered before under another id');
 SELECT is(test.reopen('30'), 'excluded', 'is not owed a second time');
 SELECT is((SELECT count(*) FROM iap.white WHERE transaction_id = '30'), 0::bigint, 'and not white');
 
@@ -155,11 +158,24 @@ SELECT test.open_case('u1', '{ann}');
 UPDATE iap.cases SET periods = '{u1,u2,u3}' WHERE transaction_id = 'u1';
 SELECT is(test.resolve('u1', 'dismissed', 'nothing is owed'), 'dismissed', 'three periods are dismissed');
 SELECT is(test.hear_period('u4', 'u1', 'l2', 30), 'white', 'one is told under another id');
-SELECT is(test.claim('u4'), 'delivered', 'and claimed by that');
+SELECT is(test.claim('u4'), 'excluded', 'which is owed no more than that');
+SELECT test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 10)');
+SELECT is((SELECT reason FROM iap.excluded WHERE transaction_id = 'u4'), 'restored', 'nor does a night call it lost');
+SELECT is(
+    test.import(test.heard(
+        'u5', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'u1',
+        web_order_line_item_id => 'l2')), 1::bigint, 'and was delivered before under a third');
 SELECT is(test.reopen('u1'), 'reopened', 'the case is reopened');
 SELECT set_eq(
     $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'u1'$$, ARRAY['u1', 'u3'],
     'without the period that was delivered');
+SELECT is(test.reopen('u2'), 'excluded', 'which is not owed');
+SELECT is(test.resolve('u3', 'dismissed'), 'dismissed', 'the last is dismissed again');
+SELECT test.hear_period('u6', 'u1', 'l3', 60), test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(8, now(), 10)');
+SELECT is(test.reopen('u3'), 'reopened', 'and reopened');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'u1'$$, ARRAY['u1', 'u3', 'u6'],
+    'with the id that a night withdrew for its sake');
 
 -- Its receipts are watched again.
 SELECT test.submit('a receipt', transaction_id => '40') AS receipt_id \gset

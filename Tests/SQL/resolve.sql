@@ -276,5 +276,30 @@ SELECT is(
     'excluded', 'what was refunded under another id is delivered for no order');
 SELECT is_empty($$SELECT FROM iap.delivered_orders WHERE order_id = 'of-ro'$$, 'which stays free');
 
+-- What the desk dismissed is owed under no other id, whether the app's server admits that before or after.
+SELECT test.admit(id, 'dm1', 'full') FROM unnest(ARRAY['dm1', 'dm2']) AS id;
+SELECT is(test.resolve('dm1', 'dismissed'), 'dismissed', 'a purchase that was admitted under two ids');
+SELECT set_eq(
+    $$SELECT transaction_id || ' ' || coalesce(reason, place) FROM iap.transactions WHERE transaction_id LIKE 'dm_'$$,
+    ARRAY['dm1 dismissed', 'dm2 restored'], 'is owed under none');
+SELECT is(test.claim('dm2'), 'excluded', 'nor claimed');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.admit('com.example.a', 'Production', 'dm3', 'dm1', 'full', 1, now(), 'ann')$$, '55000',
+    '%dismissed it under another id', 'nor admitted under a third');
+SELECT test.hear_period('dm5', 'dm4', 'w5'), test.resolve('dm5', 'dismissed'), test.hear_period('dm6', 'dm4', 'w5');
+SELECT is(test.claim('dm6'), 'excluded', 'nor is a subscription''s period');
+SELECT is(
+    test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', 'dm6')$$), 'unknown',
+    'of which the desk tells');
+SELECT is(
+    test.import(test.heard(
+        'dm8', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'dm4',
+        web_order_line_item_id => 'w5')),
+    1::bigint, 'of which a company tells late that it had delivered it');
+SELECT is(test.claim('dm6'), 'already_delivered', 'so that nobody is told otherwise');
+SELECT is(test.reopen('dm1'), 'reopened', 'what was dismissed by mistake');
+SELECT is(test.admit('dm3', 'dm1', 'full'), 'white', 'is admitted again');
+SELECT is(test.claim('dm2'), 'delivered', 'and claimed');
+
 SELECT * FROM finish();
 ROLLBACK;

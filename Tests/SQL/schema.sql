@@ -952,7 +952,7 @@ BEGIN
         IF iap.is_delivered_otherwise(wanted) OR iap.is_period_delivered(wanted) THEN
             RETURN 'already_delivered';
         END IF;
-        PERFORM iap.require_unrefunded(wanted);
+        PERFORM iap.require_owed(wanted);
         BEGIN
             PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
             is_new := true;
@@ -996,7 +996,7 @@ BEGIN
     change.was := known;
     -- What Apple told goes before.
     known.web_order_line_item_id := coalesce(known.web_order_line_item_id, period);
-    PERFORM iap.require_unrefunded(known);
+    PERFORM iap.require_owed(known);
     IF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
         OR known.web_order_line_item_id IS DISTINCT FROM (change.was).web_order_line_item_id
@@ -1010,7 +1010,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';
+COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded or dismissed under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';
 
 CREATE FUNCTION iap.admit_owed(bundle_id text, environment text, transaction_id text, restored iap.change[], run bigint, at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
@@ -1128,7 +1128,9 @@ BEGIN
     END;
     IF iap.is_period_delivered(wanted) OR iap.is_delivered_otherwise(wanted) THEN
         RETURN 'already_delivered';
-    ELSIF wanted.product_type IS NOT NULL AND iap.is_refunded_otherwise(wanted) THEN
+    ELSIF wanted.product_type IS NOT NULL
+        AND (iap.is_refunded_otherwise(wanted) OR iap.is_dismissed_otherwise(wanted))
+    THEN
         RETURN 'excluded';
     END IF;
 
@@ -1609,7 +1611,9 @@ BEGIN
     IF outcome IS NULL THEN
         type := iap.type_of(t);
         outcome := iap.take_for_delivery(t, type);
-        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.refunded_meanwhile_as(t) IS NOT NULL THEN
+        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable'
+            AND (iap.refunded_meanwhile_as(t) IS NOT NULL OR iap.is_dismissed_otherwise(t))
+        THEN
             PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
             outcome := 'excluded';
         END IF;
@@ -2426,6 +2430,9 @@ BEGIN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,
             details);
+        IF end_owed.how = 'dismissed' THEN
+            PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who, 'dismissed_as');
+        END IF;
         RETURN end_owed.how;
     ELSIF taken = 'undecided' THEN
         -- What nobody knows the type of is for the support desk to decide, and this is its decision.
@@ -5023,12 +5030,13 @@ BEGIN
         WHEN t.is_family_shared OR iap.is_refunded_otherwise(t) THEN 'excluded'
         WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
             THEN 'already_delivered'
+        WHEN iap.is_dismissed_otherwise(t) THEN 'excluded'
         WHEN iap.is_elsewhere(t) OR (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN 'undecided'
     END;
 END
 $$;
 
-COMMENT ON FUNCTION iap.outcome_otherwise(t iap.transactions) IS 'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded where it was refunded, already_delivered, undecided where nobody knows whether it is the same, or where its id is the other environment''s; NULL where there is neither. So also what is owed, redelivered, and told of it.';
+COMMENT ON FUNCTION iap.outcome_otherwise(t iap.transactions) IS 'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded where it was refunded or dismissed, already_delivered, undecided where nobody knows whether it is the same, or where its id is the other environment''s; NULL where there is neither. So also what is owed, redelivered, and told of it.';
 
 CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -6201,15 +6209,16 @@ BEGIN
 
     SELECT coalesce(array_agg(ROW(held, iap.owed_again(held))::iap.change), '{}') INTO restored
     FROM (
-        -- What left white with its delivery.
+        -- What left white with it.
         SELECT ROW(kin.*)::iap.transactions AS held
         FROM iap.transactions AS kin
-        WHERE t.place = 'black'
-            AND EXISTS (
+        WHERE EXISTS (
                 SELECT
                 FROM iap.moves
                 WHERE moves.transaction_id = kin.transaction_id AND moves.bundle_id = kin.bundle_id
-                    AND moves.environment = kin.environment AND moves.details ->> 'delivered_as' = t.transaction_id)
+                    AND moves.environment = kin.environment
+                    AND moves.details ->> CASE t.place WHEN 'black' THEN 'delivered_as' ELSE 'dismissed_as' END
+                        = t.transaction_id)
             AND iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
             AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment AND kin.reason = 'restored'
             AND kin.refunded_at IS NULL
@@ -6390,6 +6399,24 @@ $$;
 
 COMMENT ON FUNCTION iap.require_moment(name text, value timestamp with time zone) IS 'Refuses a moment at which nothing can have been bought. Where nights are replayed, the future may be.';
 
+CREATE FUNCTION iap.require_owed(t iap.transactions) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF iap.is_refunded_otherwise(t) THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
+            t.transaction_id, t.bundle_id, t.environment
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    ELSIF iap.is_dismissed_otherwise(t) THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: the support desk dismissed it under another id',
+            t.transaction_id, t.bundle_id, t.environment
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.require_owed(t iap.transactions) IS 'Refuses what Apple refunded, or the support desk dismissed, under another id of the same purchase.';
+
 CREATE FUNCTION iap.require_product_id(value text) RETURNS void
     LANGUAGE sql IMMUTABLE
     AS $_$ SELECT iap.require_id('product_id', $1, 255) $_$;
@@ -6459,20 +6486,6 @@ CREATE FUNCTION iap.require_transaction_id(name text, value text) RETURNS void
     AS $_$ SELECT iap.require_id($1, $2, 64) $_$;
 
 COMMENT ON FUNCTION iap.require_transaction_id(name text, value text) IS 'Refuses what can''t be Apple''s id of a transaction, or of a subscription''s period.';
-
-CREATE FUNCTION iap.require_unrefunded(t iap.transactions) RETURNS void
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    IF iap.is_refunded_otherwise(t) THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
-            t.transaction_id, t.bundle_id, t.environment
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
-    END IF;
-END
-$$;
-
-COMMENT ON FUNCTION iap.require_unrefunded(t iap.transactions) IS 'Refuses what Apple refunded under another id of the same purchase.';
 
 CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, user_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, is_unknown_user boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -8170,27 +8183,40 @@ BEGIN
                     AND taken.web_order_line_item_id = restorable.period
                     AND taken.transaction_id <> restorable.transaction_id
                 UNION ALL
-                SELECT 'refunded_as', same.transaction_id
-                FROM transactions AS same
-                WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
-                    AND same.original_transaction_id = restorable.original_transaction_id
-                    AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.refunded_at IS NOT NULL AND NOT same.is_family_shared
+                (
+                    SELECT
+                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
+                        same.transaction_id
+                    FROM transactions AS same
+                    WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
+                        AND same.original_transaction_id = restorable.original_transaction_id
+                        AND same.web_order_line_item_id = restorable.period
+                        AND same.web_order_line_item_id IS NOT NULL
+                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
+                    ORDER BY same.refunded_at IS NULL
+                    LIMIT 1
+                )
                 UNION ALL
-                SELECT 'refunded_as', same.transaction_id
-                FROM transactions AS same
-                WHERE restorable.period = '' AND iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.transaction_id <> restorable.transaction_id
-                    -- By words that no index answers to, here and below: the planner would read all of what is
-                    -- excluded, or white, where there was none before.
-                    AND starts_with(same.place, 'excluded') AND same.refunded_at IS NOT NULL
-                    AND NOT same.is_family_shared
-                    AND (
-                        same.product_id = restorable.product_id
-                        OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                (
+                    SELECT
+                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
+                        same.transaction_id
+                    FROM transactions AS same
+                    WHERE restorable.period = '' AND iap.is_of_original(
+                            same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                        AND same.transaction_id <> restorable.transaction_id
+                        -- By words that no index answers to, here and below: the planner would read all of what is
+                        -- excluded, or white, where there was none before.
+                        AND starts_with(same.place, 'excluded')
+                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
+                        AND (
+                            same.product_id = restorable.product_id
+                            OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                    ORDER BY same.refunded_at IS NULL
+                    LIMIT 1
+                )
                 UNION ALL
                 -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
                 SELECT 'owed_as', restorable.owed_as
@@ -8259,7 +8285,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
+COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered, refunded or dismissed, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
 
 CREATE FUNCTION iap.withdraw_beside(deliveries iap.verified[], at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -8336,13 +8362,13 @@ $$;
 
 COMMENT ON FUNCTION iap.withdraw_counted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) IS 'Takes out of black what a grant delivered, or an import told of, under two ids of one purchase, before it was known to be one: that was delivered once, and stands under the id that has the purchase or the period.';
 
-CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) RETURNS void
+CREATE FUNCTION iap.withdraw_restored(ended iap.transactions, actor text, at timestamp with time zone, who text, ended_as text DEFAULT 'delivered_as'::text) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
     changes iap.change[];
 BEGIN
-    IF delivered.web_order_line_item_id IS NULL AND iap.type_of(delivered) IS DISTINCT FROM 'non_consumable' THEN
+    IF ended.web_order_line_item_id IS NULL AND iap.type_of(ended) IS DISTINCT FROM 'non_consumable' THEN
         RETURN;
     END IF;
     -- What another session holds is about to be claimed itself, and will find its original taken.
@@ -8350,22 +8376,21 @@ BEGIN
     FROM (
         SELECT *
         FROM transactions
-        WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
-            AND bundle_id = delivered.bundle_id AND environment = delivered.environment
-            AND transaction_id <> delivered.transaction_id AND place = 'white'
-            AND iap.is_same_purchase(delivered, ROW(transactions.*)::iap.transactions)
+        WHERE iap.is_of_original(transaction_id, original_transaction_id, ended.original_transaction_id)
+            AND bundle_id = ended.bundle_id AND environment = ended.environment
+            AND transaction_id <> ended.transaction_id AND place = 'white'
+            AND iap.is_same_purchase(ended, ROW(transactions.*)::iap.transactions)
         ORDER BY transaction_id
         FOR UPDATE SKIP LOCKED
     ) AS t;
     IF changes IS NOT NULL THEN
         PERFORM iap.move(
-            changes, 'withdrawn', actor, NULL, at,
-            jsonb_build_object('delivered_as', delivered.transaction_id), who);
+            changes, 'withdrawn', actor, NULL, at, jsonb_build_object(ended_as, ended.transaction_id), who);
     END IF;
 END
 $$;
 
-COMMENT ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) IS 'After the delivery of a non-consumable, or of a period of a subscription: takes the other transactions of the same purchase out of white.';
+COMMENT ON FUNCTION iap.withdraw_restored(ended iap.transactions, actor text, at timestamp with time zone, who text, ended_as text) IS 'After a non-consumable, or a period of a subscription, was delivered or dismissed: takes the other transactions of the same purchase out of white.';
 
 CREATE FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE
@@ -8424,7 +8449,10 @@ CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
 BEGIN
     RETURN CASE iap.standing(t)
         WHEN 'white' THEN CASE iap.outcome_otherwise(t)
-            WHEN 'excluded' THEN 'not paid'
+            WHEN 'excluded' THEN CASE
+                WHEN iap.is_dismissed_otherwise(t) AND NOT iap.is_refunded_otherwise(t) THEN 'unknown'
+                ELSE 'not paid'
+            END
             WHEN 'already_delivered' THEN 'delivered'
             ELSE 'paid, being delivered'
         END
@@ -11034,6 +11062,8 @@ CREATE INDEX transactions_by_refund ON iap.transactions USING btree ((((refunded
 
 CREATE INDEX transactions_by_user ON iap.transactions USING btree (user_id, bundle_id) WHERE (user_id IS NOT NULL);
 
+CREATE INDEX transactions_ended_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE (starts_with(place, 'excluded'::text) AND ((refunded_at IS NOT NULL) OR (reason = 'dismissed'::text)) AND (web_order_line_item_id IS NOT NULL));
+
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND ((refunded_at IS NULL) OR (reason = 'sandbox'::text)));
 
 CREATE INDEX transactions_not_owed_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (((reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (delivered_by = ANY (ARRAY['resolved'::text, 'entitlement'::text]))) AND (app_account_token IS NOT NULL));
@@ -11043,8 +11073,6 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (deliver
 CREATE INDEX transactions_of_testers ON iap.transactions USING btree (bundle_id, delivered_at) WHERE ((place = 'black'::text) AND (delivered_by = 'claim'::text) AND (environment = 'Sandbox'::text));
 
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
-
-CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE (starts_with(place, 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));
 
 CREATE INDEX transactions_refunded_restorable ON iap.transactions USING btree (bundle_id, product_id) WHERE ((reason = 'refunded'::text) AND ((product_type IS NULL) OR ((product_type = ANY (ARRAY['consumable'::text, 'non_renewing'::text])) AND (source = ANY (ARRAY['app_server'::iap.source, 'verify_receipt'::iap.source])))));
 
@@ -11460,6 +11488,8 @@ REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FR
 
 REVOKE ALL ON FUNCTION iap.require_moment(name text, value timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.require_owed(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.require_product_id(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_purchase(v iap.verified) FROM PUBLIC;
@@ -11469,8 +11499,6 @@ REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) 
 REVOKE ALL ON FUNCTION iap.require_token(app_account_token text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_transaction_id(name text, value text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION iap.require_unrefunded(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) FROM PUBLIC;
 
@@ -11562,7 +11590,7 @@ REVOKE ALL ON FUNCTION iap.withdraw_beside(deliveries iap.verified[], at timesta
 
 REVOKE ALL ON FUNCTION iap.withdraw_counted_twice(corrected iap.change[], actor text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.withdraw_restored(ended iap.transactions, actor text, at timestamp with time zone, who text, ended_as text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) FROM PUBLIC;
 

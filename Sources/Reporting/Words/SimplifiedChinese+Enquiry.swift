@@ -166,6 +166,7 @@ extension SimplifiedChinese {
         switch key {
         case "as": "处理为"
         case "delivered_as": "已按此交易号发货"
+        case "dismissed_as": "已按此交易号判定无需处理"
         case "from_original": "原记原始交易号"
         case "from_period": "原记订阅期"
         case "from_refund_percentage": "原退款比例"

@@ -115,8 +115,9 @@ CREATE INDEX transactions_white_restorable ON iap.transactions (product_type, bu
 CREATE INDEX transactions_white_periods ON iap.transactions (original_transaction_id, web_order_line_item_id)
     WHERE place = 'white' AND web_order_line_item_id IS NOT NULL;
 -- By words that no other index answers to: see transactions_white_by_admission.
-CREATE INDEX transactions_refunded_periods ON iap.transactions (original_transaction_id, web_order_line_item_id)
-    WHERE starts_with(place, 'excluded') AND refunded_at IS NOT NULL AND web_order_line_item_id IS NOT NULL;
+CREATE INDEX transactions_ended_periods ON iap.transactions (original_transaction_id, web_order_line_item_id)
+    WHERE starts_with(place, 'excluded') AND (refunded_at IS NOT NULL OR reason = 'dismissed')
+        AND web_order_line_item_id IS NOT NULL;
 CREATE INDEX transactions_by_order ON iap.transactions (order_id, bundle_id) WHERE order_id IS NOT NULL;
 CREATE INDEX transactions_by_user ON iap.transactions (user_id, bundle_id) WHERE user_id IS NOT NULL;
 CREATE INDEX transactions_by_delivery ON iap.transactions (delivered_at) WHERE place = 'black';

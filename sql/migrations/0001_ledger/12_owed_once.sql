@@ -160,13 +160,13 @@ COMMENT ON FUNCTION iap.withdraw_counted_twice IS
     'known to be one: that was delivered once, and stands under the id that has the purchase or the period.';
 
 CREATE FUNCTION iap.withdraw_restored(
-    delivered iap.transactions, actor text, at timestamptz, who text
+    ended iap.transactions, actor text, at timestamptz, who text, ended_as text DEFAULT 'delivered_as'
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     changes iap.change[];
 BEGIN
-    IF delivered.web_order_line_item_id IS NULL AND iap.type_of(delivered) IS DISTINCT FROM 'non_consumable' THEN
+    IF ended.web_order_line_item_id IS NULL AND iap.type_of(ended) IS DISTINCT FROM 'non_consumable' THEN
         RETURN;
     END IF;
     -- What another session holds is about to be claimed itself, and will find its original taken.
@@ -174,23 +174,22 @@ BEGIN
     FROM (
         SELECT *
         FROM transactions
-        WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
-            AND bundle_id = delivered.bundle_id AND environment = delivered.environment
-            AND transaction_id <> delivered.transaction_id AND place = 'white'
-            AND iap.is_same_purchase(delivered, ROW(transactions.*)::iap.transactions)
+        WHERE iap.is_of_original(transaction_id, original_transaction_id, ended.original_transaction_id)
+            AND bundle_id = ended.bundle_id AND environment = ended.environment
+            AND transaction_id <> ended.transaction_id AND place = 'white'
+            AND iap.is_same_purchase(ended, ROW(transactions.*)::iap.transactions)
         ORDER BY transaction_id
         FOR UPDATE SKIP LOCKED
     ) AS t;
     IF changes IS NOT NULL THEN
         PERFORM iap.move(
-            changes, 'withdrawn', actor, NULL, at,
-            jsonb_build_object('delivered_as', delivered.transaction_id), who);
+            changes, 'withdrawn', actor, NULL, at, jsonb_build_object(ended_as, ended.transaction_id), who);
     END IF;
 END
 $$;
 COMMENT ON FUNCTION iap.withdraw_restored IS
-    'After the delivery of a non-consumable, or of a period of a subscription: takes the other transactions of the '
-    'same purchase out of white.';
+    'After a non-consumable, or a period of a subscription, was delivered or dismissed: takes the other transactions '
+    'of the same purchase out of white.';
 
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
 -- By the primary keys, even where the plan was made when the tables were small.

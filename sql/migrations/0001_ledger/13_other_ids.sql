@@ -132,11 +132,13 @@ BEGIN
         WHEN t.is_family_shared OR iap.is_refunded_otherwise(t) THEN 'excluded'
         WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
             THEN 'already_delivered'
+        WHEN iap.is_dismissed_otherwise(t) THEN 'excluded'
         WHEN iap.is_elsewhere(t) OR (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN 'undecided'
     END;
 END
 $$;
 COMMENT ON FUNCTION iap.outcome_otherwise IS
     'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded '
-    'where it was refunded, already_delivered, undecided where nobody knows whether it is the same, or where its id is '
-    'the other environment''s; NULL where there is neither. So also what is owed, redelivered, and told of it.';
+    'where it was refunded or dismissed, already_delivered, undecided where nobody knows whether it is the same, or '
+    'where its id is the other environment''s; NULL where there is neither. So also what is owed, redelivered, and '
+    'told of it.';

@@ -53,18 +53,22 @@ COMMENT ON FUNCTION iap.sight IS
     'Remembers that a transaction was seen in a receipt that was uploaded for it, and the order that it was uploaded '
     'with.';
 
-CREATE FUNCTION iap.require_unrefunded(t iap.transactions) RETURNS void
+CREATE FUNCTION iap.require_owed(t iap.transactions) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF iap.is_refunded_otherwise(t) THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
             t.transaction_id, t.bundle_id, t.environment
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    ELSIF iap.is_dismissed_otherwise(t) THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: the support desk dismissed it under another id',
+            t.transaction_id, t.bundle_id, t.environment
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     END IF;
 END
 $$;
-COMMENT ON FUNCTION iap.require_unrefunded IS
-    'Refuses what Apple refunded under another id of the same purchase.';
+COMMENT ON FUNCTION iap.require_owed IS
+    'Refuses what Apple refunded, or the support desk dismissed, under another id of the same purchase.';
 
 CREATE FUNCTION iap.period_said(web_order_line_item_id text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$ SELECT nullif(nullif($1, ''), '0') $$;
@@ -141,7 +145,7 @@ BEGIN
         IF iap.is_delivered_otherwise(wanted) OR iap.is_period_delivered(wanted) THEN
             RETURN 'already_delivered';
         END IF;
-        PERFORM iap.require_unrefunded(wanted);
+        PERFORM iap.require_owed(wanted);
         BEGIN
             PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
             is_new := true;
@@ -185,7 +189,7 @@ BEGIN
     change.was := known;
     -- What Apple told goes before.
     known.web_order_line_item_id := coalesce(known.web_order_line_item_id, period);
-    PERFORM iap.require_unrefunded(known);
+    PERFORM iap.require_owed(known);
     IF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
         OR known.web_order_line_item_id IS DISTINCT FROM (change.was).web_order_line_item_id
@@ -200,6 +204,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.admit IS
     'Takes a purchase that the app''s server verified itself into the white table: white, already_white or '
-    'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded '
-    'under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the '
-    'uploaded receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';
+    'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded or '
+    'dismissed under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id '
+    'names the uploaded receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the '
+    'period.';

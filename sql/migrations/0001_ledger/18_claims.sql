@@ -227,7 +227,9 @@ BEGIN
     IF outcome IS NULL THEN
         type := iap.type_of(t);
         outcome := iap.take_for_delivery(t, type);
-        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable' AND iap.refunded_meanwhile_as(t) IS NOT NULL THEN
+        IF outcome IS NULL AND type IS DISTINCT FROM 'consumable'
+            AND (iap.refunded_meanwhile_as(t) IS NOT NULL OR iap.is_dismissed_otherwise(t))
+        THEN
             PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
             outcome := 'excluded';
         END IF;

@@ -121,6 +121,9 @@ BEGIN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,
             details);
+        IF end_owed.how = 'dismissed' THEN
+            PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who, 'dismissed_as');
+        END IF;
         RETURN end_owed.how;
     ELSIF taken = 'undecided' THEN
         -- What nobody knows the type of is for the support desk to decide, and this is its decision.

@@ -114,15 +114,16 @@ BEGIN
 
     SELECT coalesce(array_agg(ROW(held, iap.owed_again(held))::iap.change), '{}') INTO restored
     FROM (
-        -- What left white with its delivery.
+        -- What left white with it.
         SELECT ROW(kin.*)::iap.transactions AS held
         FROM iap.transactions AS kin
-        WHERE t.place = 'black'
-            AND EXISTS (
+        WHERE EXISTS (
                 SELECT
                 FROM iap.moves
                 WHERE moves.transaction_id = kin.transaction_id AND moves.bundle_id = kin.bundle_id
-                    AND moves.environment = kin.environment AND moves.details ->> 'delivered_as' = t.transaction_id)
+                    AND moves.environment = kin.environment
+                    AND moves.details ->> CASE t.place WHEN 'black' THEN 'delivered_as' ELSE 'dismissed_as' END
+                        = t.transaction_id)
             AND iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
             AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment AND kin.reason = 'restored'
             AND kin.refunded_at IS NULL

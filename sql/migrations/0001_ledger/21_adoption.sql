@@ -102,7 +102,9 @@ BEGIN
     END;
     IF iap.is_period_delivered(wanted) OR iap.is_delivered_otherwise(wanted) THEN
         RETURN 'already_delivered';
-    ELSIF wanted.product_type IS NOT NULL AND iap.is_refunded_otherwise(wanted) THEN
+    ELSIF wanted.product_type IS NOT NULL
+        AND (iap.is_refunded_otherwise(wanted) OR iap.is_dismissed_otherwise(wanted))
+    THEN
         RETURN 'excluded';
     END IF;
 

@@ -199,27 +199,40 @@ BEGIN
                     AND taken.web_order_line_item_id = restorable.period
                     AND taken.transaction_id <> restorable.transaction_id
                 UNION ALL
-                SELECT 'refunded_as', same.transaction_id
-                FROM transactions AS same
-                WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
-                    AND same.original_transaction_id = restorable.original_transaction_id
-                    AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.refunded_at IS NOT NULL AND NOT same.is_family_shared
+                (
+                    SELECT
+                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
+                        same.transaction_id
+                    FROM transactions AS same
+                    WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
+                        AND same.original_transaction_id = restorable.original_transaction_id
+                        AND same.web_order_line_item_id = restorable.period
+                        AND same.web_order_line_item_id IS NOT NULL
+                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
+                    ORDER BY same.refunded_at IS NULL
+                    LIMIT 1
+                )
                 UNION ALL
-                SELECT 'refunded_as', same.transaction_id
-                FROM transactions AS same
-                WHERE restorable.period = '' AND iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.transaction_id <> restorable.transaction_id
-                    -- By words that no index answers to, here and below: the planner would read all of what is
-                    -- excluded, or white, where there was none before.
-                    AND starts_with(same.place, 'excluded') AND same.refunded_at IS NOT NULL
-                    AND NOT same.is_family_shared
-                    AND (
-                        same.product_id = restorable.product_id
-                        OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                (
+                    SELECT
+                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
+                        same.transaction_id
+                    FROM transactions AS same
+                    WHERE restorable.period = '' AND iap.is_of_original(
+                            same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                        AND same.transaction_id <> restorable.transaction_id
+                        -- By words that no index answers to, here and below: the planner would read all of what is
+                        -- excluded, or white, where there was none before.
+                        AND starts_with(same.place, 'excluded')
+                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
+                        AND (
+                            same.product_id = restorable.product_id
+                            OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                    ORDER BY same.refunded_at IS NULL
+                    LIMIT 1
+                )
                 UNION ALL
                 -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
                 SELECT 'owed_as', restorable.owed_as
@@ -288,6 +301,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.withdraw_all_restored IS
-    'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or '
-    'refunded, or is owed, under another id, and says how many: none, where none is left. What another session has '
-    'locked is left for the next night.';
+    'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered, '
+    'refunded or dismissed, or is owed, under another id, and says how many: none, where none is left. What another '
+    'session has locked is left for the next night.';

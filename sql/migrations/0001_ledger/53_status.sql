@@ -62,7 +62,10 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN CASE iap.standing(t)
         WHEN 'white' THEN CASE iap.outcome_otherwise(t)
-            WHEN 'excluded' THEN 'not paid'
+            WHEN 'excluded' THEN CASE
+                WHEN iap.is_dismissed_otherwise(t) AND NOT iap.is_refunded_otherwise(t) THEN 'unknown'
+                ELSE 'not paid'
+            END
             WHEN 'already_delivered' THEN 'delivered'
             ELSE 'paid, being delivered'
         END
