@@ -89,24 +89,26 @@ SELECT is(test.says('server', test.claiming('r2')), 'delivered', 'a server is ab
 SELECT ok(test.waits('desk', test.resolving('r1', 'refunded')), 'the desk, which calls it refunded, waits');
 SELECT test.says('server', 'COMMIT');
 SELECT is(test.ends('desk'), 'already_delivered', 'and learns that it was delivered');
--- The other way round, also where the other id comes only now, and at any isolation level.
+-- The other way round, also where the other id comes only now, and at any isolation level; as little is it delivered
+-- while the desk dismisses it.
 SELECT results_eq(
     format(
         $$
         SELECT
             test.says('server', test.admitting('%1$s-1', '%1$s-1')), test.says('desk', 'BEGIN'),
             test.says('server', 'BEGIN ISOLATION LEVEL %2$s'), test.says('server', test.admitting('%1$s-2', '%1$s-1')),
-            test.says('desk', test.resolving('%1$s-1', 'refunded')),
+            test.says('desk', test.resolving('%1$s-1', '%3$s')),
             test.waits('server', test.claiming('%1$s-2')), test.says('desk', 'COMMIT'), test.ends('server'),
             left(test.says('server', 'ROLLBACK'), 8)
-        $$, name, level),
+        $$, how || '-' || name, level, how),
     format(
-        $$VALUES ('white', 'BEGIN', 'BEGIN', 'white', 'refunded', true, 'COMMIT', %L, 'ROLLBACK')$$, answer),
-    'a claim waits for who calls it refunded: ' || level)
+        $$VALUES ('white', 'BEGIN', 'BEGIN', 'white', %L, true, 'COMMIT', %L, 'ROLLBACK')$$, how, answer),
+    format('a claim waits for who calls it %s: %s', how, level))
 FROM (
     VALUES
         ('rc', 'READ COMMITTED', 'excluded'), ('rr', 'REPEATABLE READ', '40001'), ('se', 'SERIALIZABLE', '40001')
-) AS played (name, level, answer);
+) AS played (name, level, answer)
+CROSS JOIN unnest(ARRAY['refunded', 'dismissed']) AS how;
 -- Two of the desk call two ids refunded: the money goes back once.
 SELECT test.says('server', test.admitting(id, 'd1')) FROM unnest(ARRAY['d1', 'd2']) AS id;
 SELECT test.says('desk', 'BEGIN');
