@@ -121,9 +121,9 @@ GRANT EXECUTE ON FUNCTION
     iap.admit_owed, iap.carry_refunds, iap.carry_reversals, iap.count_refunds_once, iap.is_delivered_otherwise,
     iap.is_dismissed_otherwise, iap.is_elsewhere, iap.is_of_original, iap.is_original_delivered,
     iap.is_period_delivered, iap.is_refunded_otherwise, iap.is_same_period, iap.is_same_purchase,
-    iap.outcome_otherwise, iap.refunded_as, iap.release_restored, iap.stand_for_refund, iap.take_corrected,
-    iap.take_for_delivery, iap.take_mended, iap.take_originals, iap.take_untaken, iap.type_by, iap.type_of,
-    iap.white_bought_once, iap.withdraw_all_restored, iap.withdraw_counted_twice,
+    iap.looks_back_to, iap.outcome_otherwise, iap.refunded_as, iap.release_restored, iap.stand_for_refund,
+    iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals, iap.take_untaken, iap.type_by,
+    iap.type_of, iap.white_bought_once, iap.withdraw_all_restored, iap.withdraw_counted_twice,
     -- Whose it is, and cases.
     iap.admitted_otherwise, iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history,
     iap.owners_of, iap.taken_until, iap.watch_again,

@@ -230,6 +230,7 @@ SELECT results_eq(
         ('iap_job', 'is_refunded_otherwise'), ('iap_job', 'is_same_period'), ('iap_job', 'is_same_purchase'),
         ('iap_job', 'is_same_refund'), ('iap_job', 'is_taken_back'), ('iap_job', 'kind_of_move'),
         ('iap_job', 'known_of_heard'), ('iap_job', 'lines_of'), ('iap_job', 'log_event'), ('iap_job', 'log_moves'),
+        ('iap_job', 'looks_back_to'),
         ('iap_job', 'may_not_know'), ('iap_job', 'move'), ('iap_job', 'note_answers'), ('iap_job', 'note_checks'),
         ('iap_job', 'note_customers'), ('iap_job', 'note_entered'), ('iap_job', 'note_hearing'),
         ('iap_job', 'note_prices'),

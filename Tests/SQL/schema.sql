@@ -1940,6 +1940,7 @@ CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone, 
     SET jit TO 'off'
     AS $$
 DECLARE
+    since  timestamptz := iap.looks_back_to(at);
     known  record;
     closed record;
 BEGIN
@@ -1960,7 +1961,7 @@ BEGIN
             SELECT transaction_id, bundle_id, environment
             FROM transactions
             WHERE corrected IS NULL AND place = 'excluded' AND reason = 'refunded'
-                AND excluded_at > least(count_refunds_once.at, closed.closed_at) - interval '7 days'
+                AND excluded_at > since
             UNION
             -- However long ago, what was not known to be bought once, and is listed so by now: see iap.type_by.
             SELECT refunded.transaction_id, products.bundle_id, refunded.environment
@@ -4247,6 +4248,16 @@ $$;
 
 COMMENT ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) IS 'Writes the moves of those changes that have a new number.';
 
+CREATE FUNCTION iap.looks_back_to(at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN least(looks_back_to.at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+END
+$$;
+
+COMMENT ON FUNCTION iap.looks_back_to(at timestamp with time zone) IS 'From when on a night looks again at what nights before may have left, because another session held it.';
+
 CREATE FUNCTION iap.may_not_know(answered_at timestamp with time zone, of_what_was_told_at timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -6085,8 +6096,7 @@ CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RE
     SET jit TO 'off'
     AS $$
 DECLARE
-    -- What was parted before, a night before has looked at.
-    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+    since   timestamptz := iap.looks_back_to(at);
     known   record;
     changes iap.change[];
 BEGIN
@@ -7908,8 +7918,7 @@ CREATE FUNCTION iap.uncover(run bigint, at timestamp with time zone, most intege
     SET jit TO 'off'
     AS $$
 DECLARE
-    -- What is older, a night before has looked at.
-    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+    since   timestamptz := iap.looks_back_to(at);
     changes iap.change[];
 BEGIN
     SELECT coalesce(array_agg(ROW(held.t, iap.owed_again(held.t))::iap.change), '{}') INTO changes
@@ -11351,6 +11360,8 @@ REVOKE ALL ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bu
 REVOKE ALL ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb, transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.looks_back_to(at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.may_not_know(answered_at timestamp with time zone, of_what_was_told_at timestamp with time zone) FROM PUBLIC;
 

@@ -59,8 +59,7 @@ extension LedgerSession {
             OFFSET 0
         ) AS black
         WHERE shortened.revoked_at IS NOT NULL
-            AND greatest(shortened.revoked_at, shortened.entitled_until)
-                > (SELECT closed_at FROM audit.frontier) - interval '7 days'
+            AND greatest(shortened.revoked_at, shortened.entitled_until) > iap.looks_back_to(iap.present())
         ON CONFLICT DO NOTHING;
         INSERT INTO transactions
         SELECT kin.*

@@ -22,6 +22,15 @@ COMMENT ON FUNCTION iap.present IS
     'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present, also '
     'where it pulls as iap_import. An app''s server can''t set it.';
 
+CREATE FUNCTION iap.looks_back_to(at timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN least(looks_back_to.at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+END
+$$;
+COMMENT ON FUNCTION iap.looks_back_to IS
+    'From when on a night looks again at what nights before may have left, because another session held it.';
+
 -- What is said of a purchase -----------------------------------------------------------------------------------------
 
 CREATE TYPE iap.verified AS (

@@ -43,8 +43,7 @@ CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-    -- What was parted before, a night before has looked at.
-    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+    since   timestamptz := iap.looks_back_to(at);
     known   record;
     changes iap.change[];
 BEGIN

@@ -6,6 +6,7 @@ CREATE FUNCTION iap.count_refunds_once(
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
+    since  timestamptz := iap.looks_back_to(at);
     known  record;
     closed record;
 BEGIN
@@ -26,7 +27,7 @@ BEGIN
             SELECT transaction_id, bundle_id, environment
             FROM transactions
             WHERE corrected IS NULL AND place = 'excluded' AND reason = 'refunded'
-                AND excluded_at > least(count_refunds_once.at, closed.closed_at) - interval '7 days'
+                AND excluded_at > since
             UNION
             -- However long ago, what was not known to be bought once, and is listed so by now: see iap.type_by.
             SELECT refunded.transaction_id, products.bundle_id, refunded.environment

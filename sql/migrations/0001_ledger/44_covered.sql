@@ -104,8 +104,7 @@ CREATE FUNCTION iap.uncover(run bigint, at timestamptz, most integer) RETURNS bi
 -- By the primary keys, even where the plan was made when the tables were small.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-    -- What is older, a night before has looked at.
-    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+    since   timestamptz := iap.looks_back_to(at);
     changes iap.change[];
 BEGIN
     SELECT coalesce(array_agg(ROW(held.t, iap.owed_again(held.t))::iap.change), '{}') INTO changes
