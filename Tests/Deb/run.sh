@@ -56,8 +56,13 @@ inside iap-reconcile --version
 [ ! -e "$root/etc/systemd/system/timers.target.wants/iap-reconcile.timer" ] || fail "the timer is on"
 grep -q '^ExecStart=/usr/bin/iap-reconcile run' "$root/lib/systemd/system/iap-reconcile.service" || fail "no unit"
 for file in man/man8/iap-reconcile.8.gz bash-completion/completions/iap-reconcile zsh/vendor-completions/_iap-reconcile \
-    fish/vendor_completions.d/iap-reconcile.fish iap-reconcile/sql/roles.sql doc/iap-reconcile/operate.md.gz; do
+    fish/vendor_completions.d/iap-reconcile.fish iap-reconcile/sql/roles.sql doc/iap-reconcile/docs/operate.md; do
     [ -e "$root/usr/share/$file" ] || [ -e "$root/usr/share/${file%.gz}" ] || fail "$file is missing"
+done
+for page in "$root"/usr/share/doc/iap-reconcile/*.md "$root"/usr/share/doc/iap-reconcile/docs/*.md; do
+    grep -o ']([^)#:]*[)#]' "$page" | sed 's/^](//; s/[)#]$//' | sort -u | while read -r link; do
+        [ -e "$(dirname "$page")/$link" ] || fail "${page#"$root"} links to $link, which is missing"
+    done
 done
 
 echo "== Set up"
