@@ -313,17 +313,38 @@ SELECT results_eq(
         ('complete', true, 11::bigint), ('complete', true, 11), ('complete', false, 11), ('complete', false, 11),
         ('failed', false, 11), ('abandoned', NULL, 11)$$, 'each run that ended, and whether it balances');
 SELECT results_eq(
-    $$SELECT total, transactions, units, hash FROM finance.control_totals
+    $$SELECT position, total, transactions, units, hash FROM finance.control_totals
     WHERE run_id = (SELECT min(run_id) FROM iap.runs) ORDER BY position$$,
     $$VALUES
-        ('verified', 4::bigint, 5::bigint, 6::bigint), ('newly white', 3, 4, 7), ('already white', 0, 0, 0),
-        ('already black', 1, 1, 1), ('excluded', 0, 0, 0), ('opening white', 0, 0, 0), ('new', 3, 4, 7),
-        ('claimed', 1, 1, 2), ('resolved', 0, 0, 0), ('refunded', 0, 0, 0), ('closing white', 2, 3, 5)$$,
+        (1, 'verified', 4::bigint, 5::bigint, 6::bigint), (2, 'newly white', 3, 4, 7), (3, 'already white', 0, 0, 0),
+        (4, 'already black', 1, 1, 1), (5, 'excluded', 0, 0, 0), (6, 'opening white', 0, 0, 0), (7, 'new', 3, 4, 7),
+        (8, 'claimed', 1, 1, 2), (9, 'resolved', 0, 0, 0), (10, 'refunded', 0, 0, 0), (11, 'closing white', 2, 3, 5)$$,
     'with its eleven totals');
 SELECT results_eq(
     $$SELECT day, runs, received, white, black, excluded, difference, balances FROM finance.control_totals_by_day$$,
     $$VALUES (current_date, 6::bigint, 6::bigint, 4::bigint, 1::bigint, 0::bigint, 1::bigint, false)$$,
     'and by day, with what is missing');
+-- Each of the three figures of each of the eleven totals counts, and for itself.
+CREATE FUNCTION test.is_balanced(totals jsonb) RETURNS boolean
+LANGUAGE sql AS $$
+    SELECT iap.is_balanced(jsonb_populate_record(
+        NULL::iap.runs, (SELECT jsonb_object_agg(key, translate(value::text, '[]', '{}')) FROM jsonb_each(totals))))
+$$;
+CREATE TABLE test.balanced AS
+SELECT
+    '{"verified": [100, 200, 29], "newly_white": [10, 25, 3], "already_white": [20, 35, 5],
+        "already_black": [30, 65, 14], "excluded": [40, 75, 21], "opening_white": [50, 95, 11], "new": [10, 25, 3],
+        "claimed": [7, 13, 6], "resolved": [5, 11, 12], "refunded": [3, 8, 25], "closing_white": [45, 88, 27]}'::jsonb
+        AS totals;
+SELECT ok(test.is_balanced(totals), 'what adds up balances') FROM test.balanced;
+SELECT is_empty(
+    $$SELECT total, figure
+    FROM test.balanced
+    CROSS JOIN jsonb_each(totals) AS told (total, figures)
+    CROSS JOIN generate_series(0, 2) AS figure
+    WHERE test.is_balanced(jsonb_set(
+        totals, ARRAY[total, figure::text], to_jsonb((figures ->> figure)::bigint + 1))) IS NOT false$$,
+    'and not where one figure of one total is off');
 -- Transactions, units and hash balance each for themselves, and the first closing opens with nothing.
 INSERT INTO iap.runs (
     as_of, started_at, finished_at, host, process_id, program_version, state, exit_code, verified, newly_white,
