@@ -124,9 +124,9 @@ SELECT results_eq(
     $$SELECT * FROM test.granted() AS g WHERE g ~ '^s[567]'$$, ARRAY['s5 di 60', 's6 ed 60', 's7 di -1 revoked'],
     'as far as it was not revoked');
 -- Granted two days ago; what was revoked before that does not end it, what was revoked since does, whatever else was.
-SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', id)]) FROM unnest(ARRAY['s7', 's8', 's9']) AS id;
-UPDATE iap.entitlements SET granted_at = now() - interval '2 days' WHERE original_transaction_id ~ '^s[789]';
-UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id ~ '^s[789]';
+SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', id)]) FROM unnest(ARRAY['s7', 's8', 's9', 's10']) AS id;
+UPDATE iap.entitlements SET granted_at = now() - interval '2 days' WHERE original_transaction_id ~ '^s([789]|10)';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id ~ '^s([789]|10)';
 SELECT is(
     iap.import_entitlements(ARRAY[test.revoked_of('s7', 20, -5), test.revoked_of('s7', 200, -1)]), 1::bigint,
     'the row that had reached further');
@@ -134,9 +134,12 @@ SELECT is(
     iap.import_entitlements(ARRAY[test.revoked_of('s8', 100, -1), test.word(200, NULL, 'di', 's8')]), 1::bigint,
     'beside one that goes on');
 SELECT is(iap.import_entitlements(ARRAY[test.revoked_of('s9', 30, -5)]), 0::bigint, 'and one that is long revoked');
+SELECT is(
+    iap.import_entitlements(ARRAY[test.revoked_of('s10', 200, -5), test.revoked_of('s10', -1, -1)]), 1::bigint,
+    'or the one that was revoked last, though another had reached further');
 SELECT results_eq(
-    $$SELECT * FROM test.granted() AS g WHERE g ~ '^s[789]'$$,
-    ARRAY['s7 di -1 revoked', 's8 di 200 revoked', 's9 di 300'], 'leave what each still grants');
+    $$SELECT * FROM test.granted() AS g WHERE g ~ '^s([789]|10)'$$,
+    ARRAY['s10 di -1 revoked', 's7 di -1 revoked', 's8 di 200 revoked', 's9 di 300'], 'leave what each still grants');
 SELECT is(
     (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's9'), now() - interval '2 days',
     'and what was revoked says nothing of now');

@@ -252,15 +252,17 @@ BEGIN
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
 
-    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month
-    -- for which a year was given up.
+    -- Of what was revoked, the row that had reached furthest, or was revoked last: down to what the others still grant,
+    -- such as the month for which a year was given up.
     FOR word IN
         SELECT original_transaction_id, bundle_id, remaining.entitled_until
         FROM (
-            SELECT DISTINCT ON (original_transaction_id, bundle_id) *
+            SELECT
+                original_transaction_id, bundle_id, max(entitled_until) AS entitled_until,
+                max(revoked_at) AS revoked_at
             FROM unnest(words)
             WHERE revoked_at IS NOT NULL
-            ORDER BY original_transaction_id, bundle_id, entitled_until DESC, revoked_at DESC
+            GROUP BY original_transaction_id, bundle_id
         ) AS revoked
         JOIN (
             SELECT original_transaction_id, bundle_id, least(entitled_until, revoked_at) AS entitled_until
