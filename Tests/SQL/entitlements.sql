@@ -167,6 +167,32 @@ SELECT is(test.open_of('later8'), 'later8', 'is owed again');
 UPDATE iap.entitlements SET granted_at = now() WHERE original_transaction_id = 'later9';
 SELECT is(test.import('later9', 30), '1', 'and where the first word came late as well');
 SELECT is(test.open_of('later9'), 'later9', 'it delivered nothing');
+-- Of several rows, the one that says something else may be any of them. What was claimed stays so.
+CREATE FUNCTION test.import_rows(original text, VARIADIC days integer[]) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_import', format(
+        'SELECT iap.import_entitlements(%L)',
+        (
+            SELECT array_agg(ROW(
+                original, 'com.example.a', 'ann', now() + day * interval '1 day', now(), now(), NULL,
+                NULL)::iap.entitlements)
+            FROM unnest(days) AS day)))
+$$;
+SELECT test.period('laterc', -61, -31, 'latera'), test.claim('laterc');
+SELECT test.imported_in_time(id) FROM unnest(ARRAY['latera', 'laterb']) AS id;
+UPDATE iap.entitlements SET entitled_until = now() + interval '20 days' WHERE original_transaction_id = 'laterb';
+SELECT is(test.import_rows('latera', -1, 30), '1', 'the one that reaches further');
+SELECT is(test.import_rows('laterb', 10, 20), '0', 'or the one that reaches less far');
+SELECT results_eq(
+    $$SELECT transaction_id, delivered_by FROM iap.transactions WHERE transaction_id ~ '^later[abc]' ORDER BY 1$$,
+    $$VALUES ('latera' COLLATE "C", 'entitlement'), ('laterb', 'entitlement'), ('laterc', 'claim')$$,
+    'comes late for what was granted in time');
+SELECT is(
+    (SELECT count(*) FROM iap.entitlements WHERE original_transaction_id ~ '^later[ab]' AND granted_at = now()),
+    2::bigint, 'and is the word on what comes next');
+DELETE FROM iap.transactions WHERE transaction_id ~ '^later[abc]';
+DELETE FROM iap.moves WHERE transaction_id ~ '^later[abc]';
+DELETE FROM iap.cases WHERE transaction_id ~ '^later[ab]';
 DELETE FROM iap.entitlements WHERE original_transaction_id LIKE 'later_' AND original_transaction_id >= 'later5';
 DELETE FROM iap.redeliveries WHERE transaction_id = 'later2';
 DELETE FROM iap.entitlements WHERE original_transaction_id IN ('later1', 'later4');
