@@ -1,6 +1,6 @@
 -- What the support desk takes back.
 
-CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void
+CREATE FUNCTION iap.watch_again(changes iap.change[], at timestamptz DEFAULT now()) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -16,7 +16,7 @@ BEGIN
         ORDER BY found.bucket, found.receipt_id
     LOOP
         UPDATE receipts
-        SET state = 'watched', next_attempt_at = now(),
+        SET state = 'watched', next_attempt_at = watch_again.at,
             -- A seal that does not fit stays, for its row was changed by hand.
             seal = CASE
                 WHEN seal = audit.receipt_seal(

@@ -102,8 +102,9 @@ CREATE FUNCTION iap.take_notices(
     OUT held_since timestamptz
 ) LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
-    held  integer[];
-    known integer[];
+    held     integer[];
+    known    integer[];
+    reversed iap.change[];
 BEGIN
     SELECT sorted.known, sorted.unknown INTO known, unknown FROM iap.known_of_heard() AS sorted;
     IF known <> '{}' THEN
@@ -158,6 +159,25 @@ BEGIN
         RETURNING known.first_run_id = run AND known.heard_at = at AS is_new
     )
     SELECT count(*) FILTER (WHERE is_new) INTO fresh FROM new;
+
+    -- Of another id that was refunded with it Apple tells nothing here: the night verifies anew what holds them.
+    SELECT array_agg(ROW(found.t, found.t)::iap.change) INTO reversed
+    FROM told
+    CROSS JOIN LATERAL (
+        SELECT ROW(of_it.*)::iap.transactions AS t
+        FROM transactions AS of_it
+        WHERE told.type = 'REFUND_REVERSED' AND of_it.transaction_id = told.transaction_id
+            AND of_it.bundle_id = told.bundle_id AND of_it.environment = told.environment
+        OFFSET 0
+    ) AS found
+    WHERE EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(
+                same.transaction_id, same.original_transaction_id, (found.t).original_transaction_id)
+            AND same.bundle_id = told.bundle_id AND same.environment = told.environment
+            AND same.transaction_id <> told.transaction_id AND same.refunded_at IS NOT NULL
+            AND iap.is_same_purchase(found.t, ROW(same.*)::iap.transactions));
+    PERFORM iap.watch_again(reversed, at);
 END
 $$;
 COMMENT ON FUNCTION iap.take_notices IS
