@@ -11,7 +11,7 @@ struct RecordFramer {
             case tooLong
             /// It opens a quote that is not closed, or not within the limit of a record. Only this line is given up, as
             /// if the quote were not there.
-            case unclosedQuote
+            case unclosedQuote(Range<Int>)
         }
 
         /// The line on which it begins, counted from 1.
@@ -119,7 +119,7 @@ struct RecordFramer {
 
     private mutating func giveUpFirstLine(_ end: Int) -> Record {
         defer { (start, line) = (end, line + 1) }
-        return Record(line: line, content: .unclosedQuote, isEnded: true, firstLineEnd: end)
+        return Record(line: line, content: .unclosedQuote(start..<end), isEnded: true, firstLineEnd: end)
     }
 
     private mutating func skipLine() throws -> Record {

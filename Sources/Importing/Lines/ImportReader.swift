@@ -181,8 +181,11 @@ package actor ImportReader {
 
     /// The numbers of a line that may tell of a delivery.
     private func numbers(in record: RecordFramer.Record) -> [String] {
-        guard kind.tellsOfDeliveries, case .bytes(let range) = record.content else { return [] }
-        return framer.withBytes(range) { LineNumbers.of($0) }
+        guard kind.tellsOfDeliveries else { return [] }
+        switch record.content {
+        case .bytes(let range), .unclosedQuote(let range): return framer.withBytes(range) { LineNumbers.of($0) }
+        case .tooLong: return []
+        }
     }
 }
 
