@@ -3436,15 +3436,17 @@ BEGIN
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
 
-    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month
-    -- for which a year was given up.
+    -- Of what was revoked, the row that had reached furthest, or was revoked last: down to what the others still grant,
+    -- such as the month for which a year was given up.
     FOR word IN
         SELECT original_transaction_id, bundle_id, remaining.entitled_until
         FROM (
-            SELECT DISTINCT ON (original_transaction_id, bundle_id) *
+            SELECT
+                original_transaction_id, bundle_id, max(entitled_until) AS entitled_until,
+                max(revoked_at) AS revoked_at
             FROM unnest(words)
             WHERE revoked_at IS NOT NULL
-            ORDER BY original_transaction_id, bundle_id, entitled_until DESC, revoked_at DESC
+            GROUP BY original_transaction_id, bundle_id
         ) AS revoked
         JOIN (
             SELECT original_transaction_id, bundle_id, least(entitled_until, revoked_at) AS entitled_until
@@ -7520,8 +7522,9 @@ CREATE FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fr
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
-    held  integer[];
-    known integer[];
+    held     integer[];
+    known    integer[];
+    reversed iap.change[];
 BEGIN
     SELECT sorted.known, sorted.unknown INTO known, unknown FROM iap.known_of_heard() AS sorted;
     IF known <> '{}' THEN
@@ -7576,6 +7579,25 @@ BEGIN
         RETURNING known.first_run_id = run AND known.heard_at = at AS is_new
     )
     SELECT count(*) FILTER (WHERE is_new) INTO fresh FROM new;
+
+    -- Of another id that was refunded with it Apple tells nothing here: the night verifies anew what holds them.
+    SELECT array_agg(ROW(found.t, found.t)::iap.change) INTO reversed
+    FROM told
+    CROSS JOIN LATERAL (
+        SELECT ROW(of_it.*)::iap.transactions AS t
+        FROM transactions AS of_it
+        WHERE told.type = 'REFUND_REVERSED' AND of_it.transaction_id = told.transaction_id
+            AND of_it.bundle_id = told.bundle_id AND of_it.environment = told.environment
+        OFFSET 0
+    ) AS found
+    WHERE EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(
+                same.transaction_id, same.original_transaction_id, (found.t).original_transaction_id)
+            AND same.bundle_id = told.bundle_id AND same.environment = told.environment
+            AND same.transaction_id <> told.transaction_id AND same.refunded_at IS NOT NULL
+            AND iap.is_same_purchase(found.t, ROW(same.*)::iap.transactions));
+    PERFORM iap.watch_again(reversed, at);
 END
 $$;
 
@@ -8002,7 +8024,7 @@ $$;
 
 COMMENT ON FUNCTION iap.unrefunded(t iap.transactions) IS 'A transaction without its refund.';
 
-CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void
+CREATE FUNCTION iap.watch_again(changes iap.change[], at timestamp with time zone DEFAULT now()) RETURNS void
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -8019,7 +8041,7 @@ BEGIN
         ORDER BY found.bucket, found.receipt_id
     LOOP
         UPDATE receipts
-        SET state = 'watched', next_attempt_at = now(),
+        SET state = 'watched', next_attempt_at = watch_again.at,
             -- A seal that does not fit stays, for its row was changed by hand.
             seal = CASE
                 WHEN seal = audit.receipt_seal(
@@ -8035,7 +8057,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.watch_again(changes iap.change[]) IS 'Has the receipts in which these transactions were seen, unless they were purged, asked again each night, so that Apple''s refund would be noticed.';
+COMMENT ON FUNCTION iap.watch_again(changes iap.change[], at timestamp with time zone) IS 'Has the receipts in which these transactions were seen, unless they were purged, asked again each night, so that Apple''s refund would be noticed.';
 
 CREATE FUNCTION iap.white_bought_once() RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
@@ -8863,7 +8885,7 @@ CREATE VIEW finance.control_totals AS
     total.figures[1] AS transactions,
     total.figures[2] AS units,
     total.figures[3] AS hash,
-    (checked.is_balanced AND ((checked.closing_number IS NULL) OR (checked.opening_white = checked.closed_before))) AS balances
+    (checked.is_balanced AND (checked.opening_white = checked.closed_before)) AS balances
    FROM (checked
      CROSS JOIN LATERAL ( VALUES (1,'verified'::text,checked.verified), (2,'newly white'::text,checked.newly_white), (3,'already white'::text,checked.already_white), (4,'already black'::text,checked.already_black), (5,'excluded'::text,checked.excluded), (6,'opening white'::text,checked.opening_white), (7,'new'::text,checked.new), (8,'claimed'::text,checked.claimed), (9,'resolved'::text,checked.resolved), (10,'refunded'::text,checked.refunded), (11,'closing white'::text,checked.closing_white)) total("position", total, figures))
   WHERE (checked.state <> 'running'::text);
@@ -11587,7 +11609,7 @@ REVOKE ALL ON FUNCTION iap.unnamed_receipts_of(pseudonym text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.unrefunded(t iap.transactions) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[], at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.white_bought_once() FROM PUBLIC;
 

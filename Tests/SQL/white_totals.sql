@@ -46,7 +46,8 @@ SELECT results_eq(
     format('SELECT * FROM test.totals(%s, %s)', :left_white, test.latest()),
     $$VALUES (
         ARRAY[4, 16 + 128 + 10 + 1 - 12 + 40, (test.tally(0, 'w4', 'w7', 'x1', 'x2'))[3]], test.tally(500, 'w9'),
-        test.tally(0), test.tally(0), test.tally(452, 'w0', 'w4', 'w7', 'w8', 'x1', 'x2'))$$, 'what comes, comes back, or is corrected');
+        test.tally(0), test.tally(0), test.tally(452, 'w0', 'w4', 'w7', 'w8', 'x1', 'x2'))$$,
+    'what comes, comes back, or is corrected');
 SELECT is(
     (SELECT closing_white FROM test.totals(0, test.latest())), test.white_tally(), 'at last it holds what is there');
 
