@@ -385,6 +385,53 @@ SELECT results_eq(
     $$SELECT transaction_id FROM iap.purchases WHERE transaction_id IN ('xe', 'xf') AND is_refunded$$,
     ARRAY['xf' COLLATE "C"], 'and so it is where Apple tells both');
 
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.purchases WHERE transaction_id IN ('xe', 'xf') AND is_sold$$, ARRAY['xe', 'xf'],
+    'each of which was sold');
+SELECT test.hear_period('xg', 'xg', 'line-8'), test.hear_period('xh', 'xg', 'line-9', 30), test.claim('xg'),
+    test.claim('xh');
+SELECT test.hear_period(id, 'xg', line, days, 'refunded', now() + interval '1 hour')
+FROM (VALUES ('xg', 'line-8', 0), ('xh', 'line-9', 30)) AS periods (id, line, days);
+SELECT results_eq(
+    $$SELECT transaction_id, is_sold, is_refunded FROM iap.purchases WHERE transaction_id IN ('xg', 'xh') ORDER BY 1$$,
+    $$VALUES ('xg' COLLATE "C", true, true), ('xh', true, true)$$, 'also where both were delivered, and went back');
+-- Also where the original has the higher number, under which the refund of both is booked.
+SELECT test.hear_period(id, 'xj', 'line-10', 0, 'refunded') FROM unnest(ARRAY['xi', 'xj']) AS id;
+SET LOCAL search_path = public, iap;
+SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(7, iap.present())');
+RESET search_path;
+SELECT results_eq(
+    $$SELECT transaction_id, is_refunded, reason FROM iap.purchases WHERE transaction_id IN ('xi', 'xj') ORDER BY 1$$,
+    $$VALUES ('xi' COLLATE "C", false, 'restored'), ('xj', true, 'refunded')$$, 'a period goes back once');
+-- A renewal that has no end is one all the same.
+SELECT test.hear(jsonb_populate_record(
+    test.heard(
+        'xk', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'xz',
+        purchased_at => '2026-09-20 12:00+00'),
+    '{"original_purchased_at": "2026-09-12 12:00+00"}'));
+SELECT results_eq(
+    $$SELECT is_sold, sold_at::date FROM finance.purchases WHERE transaction_id = 'xk'$$,
+    $$VALUES (true, '2026-09-20'::date)$$, 'sold on its own day');
+-- For a period that is not owed no id stands that is none of what was sold.
+SELECT test.hear(test.heard(
+        'k-' || reason, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'k0',
+        exclusion => reason, refunded_at => now(), web_order_line_item_id => 'line-' || reason)),
+    test.hear_period('l-' || reason, 'k0', 'line-' || reason), test.resolve('l-' || reason, 'dismissed'),
+    test.hear_period('l-' || reason, 'k0', 'line-' || reason, 0, 'refunded', now() + interval '1 hour')
+FROM unnest(ARRAY['restored', 'sandbox', 'foreign_bundle', 'invalid_quantity', 'family_shared']) AS reason;
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.purchases WHERE transaction_id ~ '^[kl]-' AND is_sold$$,
+    $$SELECT transaction_id FROM iap.transactions WHERE transaction_id LIKE 'l-%'$$, 'it is sold by its own');
+SELECT ok(is_refunded, 'and goes back, whatever became of what the family had')
+FROM iap.purchases WHERE transaction_id = 'l-family_shared';
+
+-- A line of what nothing was seen of, and nothing else was sold or went back.
+SELECT test.sold(report, 2, 'JPN', 'unseen'), test.sold(report, -1, 'DEU', 'unseen')
+FROM test.report('2026-07-01') AS report;
+SELECT results_eq(
+    'SELECT * FROM test.shown() AS shown WHERE shown LIKE ''07-01%''',
+    ARRAY['07-01,unseen,country,DEU,0,0,0,1,0', '07-01,unseen,country,JPN,2,0,2,0,0'], 'is compared with none');
+
 -- What cost nothing has a currency where nothing beside it was paid, and that is one.
 SELECT test.sold(report, 2, 'JPN', milliunits => 0, currency => 'JPY'), test.sold(report, -1, 'DEU', currency => 'EUR')
 FROM test.report('2026-08-01') AS report;
