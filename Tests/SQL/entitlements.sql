@@ -430,6 +430,9 @@ SELECT test.run_as('iap_job', 'SELECT iap.connect()');
 SELECT is_empty('SELECT FROM iap.connections', 'nobody, who never claimed');
 SELECT test.admit('c1'), test.admit('c2', product_id => 'other'), test.admit('c3', environment => 'Sandbox');
 SELECT test.claim('c1'), test.claim('c2'), test.claim('c3');
+-- Since the first of them.
+SELECT test.admit('c0'), test.claim('c0');
+UPDATE iap.moves SET moved_at = now() + interval '1 day' WHERE transaction_id = 'c0';
 SELECT test.run_as('iap_job', 'SELECT iap.connect()');
 SELECT results_eq(
     'SELECT bundle_id, environment, product_type, connected_at = now() FROM iap.connections ORDER BY 2, 3',
@@ -437,11 +440,20 @@ SELECT results_eq(
         ('com.example.a' COLLATE "C", 'Production', 'consumable', true),
         ('com.example.a', 'Production', 'unknown', true), ('com.example.a', 'Sandbox', 'consumable', true)$$,
     'who claims, by type, and testers apart');
-SELECT test.admit('c4', product_id => 'full'), test.claim('c4');
+SELECT test.admit('c4', product_id => 'full'), test.claim('c4'), test.admit('c6', bundle_id => 'com.example.j');
 SELECT test.close_books();
 SELECT is(
     (SELECT count(*) FROM iap.connections), 4::bigint,
     'also what was claimed after the night had looked, by its closing');
+-- Who imports what was delivered, too: what nobody had heard of, and what has been white for long.
+SELECT test.import(test.heard('c5', product_type => 'non_renewing', bundle_id => 'com.example.i'));
+SELECT test.import(test.heard('c6', bundle_id => 'com.example.j'));
+SELECT test.run_as('iap_job', 'SELECT iap.connect()');
+SELECT results_eq(
+    $$SELECT bundle_id, product_type, connected_at = now() FROM iap.connections
+    WHERE bundle_id <> 'com.example.a' ORDER BY 1$$,
+    $$VALUES ('com.example.i' COLLATE "C", 'non_renewing', true), ('com.example.j', 'unknown', true)$$,
+    'each of its own');
 
 -- Taken back from a moment on that lies ahead: what has no end of its own is granted until then.
 SELECT iap.enter(ARRAY[test.heard('k1', product_type => 'non_consumable')], 1, now());
