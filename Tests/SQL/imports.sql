@@ -206,20 +206,25 @@ SELECT results_eq(
     $$SELECT refunded, transactions FROM finance.refunds WHERE product_id = 'full' ORDER BY 1$$,
     $$VALUES ('after delivery', 3::bigint)$$, 'for which each refund counts once');
 
--- What Apple refunded long ago under the other id, and a company delivered by what it tells only now.
-SELECT test.refund('86', '86');
-UPDATE iap.transactions SET excluded_at = test.days_ago(30) WHERE transaction_id = '86';
-UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = '86';
+-- What Apple refunded long ago under the other id, and a company delivered by what it tells only now: of an id that
+-- nobody had heard of, or of one that was taken for restored.
+SELECT test.refund('86', '86'), test.refund('88', '88'), test.hear(test.heard(
+    '89', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '88',
+    exclusion => 'restored'));
+UPDATE iap.transactions SET excluded_at = test.days_ago(30) WHERE transaction_id IN ('86', '88', '89');
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id IN ('86', '88', '89');
 SELECT test.close_books();
 SELECT is(
     test.import(test.heard(
-        '87', product_id => 'full', original_transaction_id => '86', purchased_at => test.days_ago(40))),
-    1::bigint, 'a delivery that comes late');
-SELECT is(test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())'), '1', 'takes the refund over');
+        id, product_id => 'full', original_transaction_id => original, purchased_at => test.days_ago(40))),
+    1::bigint, 'a delivery that comes late: ' || id)
+FROM (VALUES ('87', '86'), ('89', '88')) AS told (id, original);
+SELECT is(test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())'), '2', 'takes the refund over');
 SELECT set_eq(
     $$SELECT transaction_id || ' ' || coalesce(reason, place) || CASE WHEN refunded_at IS NOT NULL THEN ' and back' END
-    FROM iap.transactions WHERE original_transaction_id = '86'$$,
-    ARRAY['86 restored and back', '87 black and back'], 'which counts once');
+    FROM iap.transactions WHERE original_transaction_id IN ('86', '88')$$,
+    ARRAY['86 restored and back', '87 black and back', '88 restored and back', '89 black and back'],
+    'which counts once');
 
 -- What was delivered as another product than Apple had told of.
 SELECT test.hear(test.heard('90', product_id => 'gems')), test.hear(test.heard('91', product_id => 'gems')),
