@@ -214,6 +214,13 @@ SELECT test.hear(test.heard(id, product_id => product, original_transaction_id =
 FROM (VALUES ('x2', 'x1', 'mended'), ('x3', 'x1', 'mended'), ('y2', 'y1', 'unlisted'), ('y3', 'y1', 'unlisted'),
     ('z2', 'z1', 'mended')) AS ids (id, original, product);
 SELECT test.admit('z1', 'z1', 'mended'), test.claim('z1');
+-- Or where the list said something else when they came, which Apple's older word and an app's server do not tell.
+SELECT test.hear(test.heard(id, product_id => 'mended', product_type => 'non_renewing',
+    original_transaction_id => 'mr1', exclusion => 'refunded', refunded_at => now()))
+FROM unnest(ARRAY['mr2', 'mr3']) AS id;
+SELECT test.admit('ma1', 'ma1', 'mended'), test.admit('ma2', 'ma1', 'mended'), test.claim('ma1'),
+    test.resolve('ma2', 'refunded'), test.hear(test.heard(
+        'ma1', product_id => 'mended', product_type => 'consumable', exclusion => 'refunded', refunded_at => now()));
 SELECT is(test.keep_owed_once(), '0 0 0', 'what nobody knows to be bought once');
 SELECT test.close_books();
 UPDATE audit.frontier SET closed_at = now() + interval '10 days';
@@ -223,8 +230,10 @@ VALUES ('com.example.a', 'unlisted', 'non_consumable', 'Unlisted');
 SELECT is(test.carry_late(), '1', 'is carried once the list says so');
 SELECT is(test.places('x1') || test.places('y1') || test.places('z1'),
     ARRAY['x2 refunded', 'x3 restored', 'y2 refunded', 'y3 restored', 'z1 black', 'z2 restored'], 'and went back once');
+SELECT is(test.places('mr1') || test.places('ma1'),
+    ARRAY['mr2 refunded', 'mr3 restored', 'ma1 black', 'ma2 restored'], 'whatever the list said before');
 SELECT is(
-    (SELECT count(*) FROM finance.refunds_after_delivery WHERE product_id = 'mended'), 1::bigint,
+    (SELECT count(*) FROM finance.refunds_after_delivery WHERE product_id = 'mended'), 2::bigint,
     'what was delivered, after that');
 SELECT test.admit('q1', 'q1', 'pass');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'q1', 'ann', now() + interval '30 days')$$);
