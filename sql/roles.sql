@@ -79,7 +79,7 @@ GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
-    iap.journal_lines, iap.positions, iap.closings, iap.delivered_originals, iap.untaken_originals,
+    iap.positions, iap.closings, iap.delivered_originals, iap.untaken_originals,
     iap.delivered_orders, iap.lock_space, iap.entitlements, iap.connections, iap.misdelivered,
     iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
     iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced,
@@ -220,8 +220,8 @@ GRANT UPDATE (state, closed_at, closed_as, closed_by, note, told_run_id, assesse
 GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     -- What is said of a purchase, and where it is.
-    iap.amount_of, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.owed_again, iap.position_of, iap.present,
-    iap.rebooked, iap.unrefunded,
+    iap.amount_of, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.position_of, iap.present, iap.rebooked,
+    iap.unrefunded,
     -- The writer of moves.
     iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
     iap.refuse_unseen_cases, iap.release_originals,
