@@ -156,8 +156,8 @@ extension LedgerSession {
     }
 
     /// Writes down how a pull ended, and forgets what was refused long ago: it came under another id, or never will. A
-    /// row that tells of a delivery of which the ledger does not know is kept: it holds a redelivery back, whenever
-    /// that purchase is found.
+    /// row that tells of a delivery of which the ledger does not know, by its id or by one of its numbers, is kept: it
+    /// holds a redelivery back, whenever that purchase is found.
     ///
     /// - Parameter problem: why it did not come to its end; `nil` if it did.
     public func endPull(of source: SourceSettings, problem: String?, now: Date) async throws(LedgerError) {
@@ -167,9 +167,15 @@ extension LedgerSession {
                 DELETE FROM refused_rows
                 WHERE source = \(source.name) AND refused_at < \(now) - interval '30 days'
                     AND (
-                        NOT \(source.kind.tellsOfDeliveries) OR named_id IS NULL
-                        OR EXISTS (SELECT FROM transactions WHERE transaction_id = named_id AND place <> 'white')
-                        OR EXISTS (SELECT FROM entitlements WHERE original_transaction_id = named_id))
+                        NOT \(source.kind.tellsOfDeliveries) OR named_id IS NULL AND numbers = '{}'
+                        OR (
+                            SELECT bool_and(is_known)
+                            FROM (
+                                SELECT place <> 'white' FROM transactions
+                                WHERE transaction_id = ANY (numbers || named_id)
+                                UNION ALL
+                                SELECT true FROM entitlements WHERE original_transaction_id = ANY (numbers || named_id)
+                            ) AS deliveries (is_known)))
                 """)
             _ = try await connection.execute(
                 """
