@@ -13,9 +13,9 @@ import Testing
     @Test(arguments: [",", ";", "\t"], ["", "\u{FEFF}"])
     func aListIsReadAsCountriesSaveIt(separator: String, byteOrderMark: String) throws {
         let lines = [
-            ["transaction_id", "case", "decision", "note"],
-            ["'1000000001", mark, "delivered", "\"by mail, twice; yes\""],
-            ["1000000002", other, " Dismissed ", ""], ["1000000003", DecisionFiles.mark("1000000003"), "", ""],
+            ["case", "transaction_id", "decision", "note"],
+            [mark, "'1000000001", "delivered", "\"by mail, twice; yes\""],
+            [other, "1000000002", " Dismissed ", ""], [DecisionFiles.mark("1000000003"), "1000000003", "", ""],
         ]
         let text = byteOrderMark + lines.map { $0.joined(separator: separator) }.joined(separator: "\r\n")
         #expect(
@@ -79,6 +79,25 @@ import Testing
         #expect(try DecisionFiles.read(text.utf8) == ["2 malformed", "3 1000000002 refunded", "4 too_long"])
     }
 
+    @Test func aNoteOfSeveralLinesIsOne() throws {
+        let text = "case,decision,note\n\(mark),delivered,\"by mail,\n\ntwice\"\n\(other),refunded,\n"
+        #expect(
+            try DecisionFiles.read(text.utf8) == [
+                "2 1000000001 delivered by mail,\n\ntwice", "5 1000000002 refunded",
+            ])
+    }
+
+    /// Two inches are no quote around the lines between them.
+    @Test func wrongQuotesCostTheirOwnLinesAlone() throws {
+        let text = """
+            case,decision,note
+            \(mark),delivered,the 5" one
+            \(other),refunded,
+            \(DecisionFiles.mark("1000000003")),delivered,the 6" one
+            """
+        #expect(try DecisionFiles.read(text.utf8) == ["2 malformed", "3 1000000002 refunded", "4 malformed"])
+    }
+
     /// What was delivered by hand must not be ordered for delivery, for two letters that are missing.
     @Test func aLastLineThatWasCutIsRefused() throws {
         let text = "case,decision,note\n\(other),refunded\n\(mark),deliver"
@@ -98,10 +117,15 @@ import Testing
         #expect(error?.description.contains("GBK") == true)
     }
 
-    @Test(arguments: ["", "a,b\n1,2\n", "case\nx\n", "decision,note\ndelivered,\n"])
-    func whatIsNoReportIsSaid(text: String) throws {
+    @Test(arguments: [
+        ("", "columns “case” and “decision”"), ("a,b\n1,2\n", "columns “case” and “decision”"),
+        ("case\nx\n", "column “decision”"), ("decision,note\ndelivered,\n", "column “case”"),
+    ])
+    func whatIsNoReportIsSaid(text: String, lacking: String) throws {
         let error = #expect(throws: DecisionFileError.self) { try DecisionFiles.read(text.utf8) }
-        #expect(error?.description.hasPrefix("list.csv is no report's list of cases") == true)
+        #expect(
+            error?.description
+                == "list.csv is no report's list of cases: its first line, or its first sheet's, lacks the \(lacking)")
     }
 
     /// Of two columns, one would be read and the other dropped without a word.

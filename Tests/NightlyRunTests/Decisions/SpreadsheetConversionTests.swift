@@ -130,7 +130,7 @@ struct SpreadsheetConversionTests {
 
     @Test(arguments: [
         (Array("PK\u{3}\u{4}and no more".utf8), "xlsx2csv failed"), ([0xD0, 0xCF, 0x11, 0xE0, 0xA1], "old .xls"),
-        ([0xFF, 0xFE, 0x63, 0], "UTF-16"),
+        ([0xFF, 0xFE, 0x63, 0], "UTF-16"), ([0xFE, 0xFF, 0, 0x63], "UTF-16"),
     ])
     func whatIsNoSpreadsheetIsRefused(bytes: [UInt8], why: String) async throws {
         try await withFolder { folder in
