@@ -17,7 +17,7 @@ struct RecordFramer {
         /// The line on which it begins, counted from 1.
         let line: Int
         let content: Content
-        /// Whether a line feed ends it; only the file's last may have none.
+        /// Whether a line feed ends it; if its quote is not closed before the file's end, whether one ends the file.
         let isEnded: Bool
         /// Where its first line ends.
         fileprivate let firstLineEnd: Int
@@ -78,6 +78,7 @@ struct RecordFramer {
 
     private static let blanks: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
     private static let quote = UInt8(ascii: "\"")
+    private static let newline = UInt8(ascii: "\n")
 
     private mutating func frame() throws -> Record? {
         var (next, firstLineEnd) = (start, start)
@@ -85,8 +86,9 @@ struct RecordFramer {
         var isOpen = false
         while true {
             switch try endOfLine(from: next) {
-            case .endOfFile: return lines == 0 ? nil : giveUpFirstLine(firstLineEnd)
-            case .beyondLimit: return lines == 0 ? try skipLine() : giveUpFirstLine(firstLineEnd)
+            case .endOfFile:
+                return lines == 0 ? nil : giveUpFirstLine(firstLineEnd, isEnded: buffer.last == Self.newline)
+            case .beyondLimit: return lines == 0 ? try skipLine() : giveUpFirstLine(firstLineEnd, isEnded: true)
             case .at(let end):
                 lines += 1
                 if isQuoted, !quoteCount(in: next..<end).isMultiple(of: 2) { isOpen.toggle() }
@@ -117,9 +119,9 @@ struct RecordFramer {
         }
     }
 
-    private mutating func giveUpFirstLine(_ end: Int) -> Record {
+    private mutating func giveUpFirstLine(_ end: Int, isEnded: Bool) -> Record {
         defer { (start, line) = (end, line + 1) }
-        return Record(line: line, content: .unclosedQuote(start..<end), isEnded: true, firstLineEnd: end)
+        return Record(line: line, content: .unclosedQuote(start..<end), isEnded: isEnded, firstLineEnd: end)
     }
 
     private mutating func skipLine() throws -> Record {
@@ -147,7 +149,7 @@ struct RecordFramer {
     private func lineFeed(from first: Int) -> Int? {
         buffer.withUnsafeBytes { bytes in
             guard first < bytes.count, let base = bytes.baseAddress,
-                let found = memchr(base + first, Int32(UInt8(ascii: "\n")), bytes.count - first)
+                let found = memchr(base + first, Int32(Self.newline), bytes.count - first)
             else { return nil }
             return UnsafeRawPointer(found) - base
         }

@@ -85,11 +85,11 @@ package actor ImportReader {
         while lines.count + refused.count < Self.batchLines, framer.position - start < Self.batchBytes,
             let record = try framer.next()
         {
-            // Cut within its last field it looks whole, and names another order. JSON shows where it ends.
-            if case .csv = parser, !record.isEnded, !isWhole() {
+            let line = read(record, by: parser)
+            if !record.isEnded, mayBeCut(line, parser), !isWhole() {
                 throw ImportError.unreadable(file: file, why: "it is still being written: its last line has no end")
             }
-            switch read(record, by: parser) {
+            switch line {
             case .success(let line): lines.append(line)
             case .failure(let line): refused.append(line)
             }
@@ -97,6 +97,15 @@ package actor ImportReader {
         guard !lines.isEmpty || !refused.isEmpty else { return nil }
         return ReadLines(
             batch: ImportBatch(kind: kind, lines: lines), refused: refused, position: framer.position)
+    }
+
+    /// Whether a line that nothing ends may go on. Cut within its last field, one of CSV looks whole, and names another
+    /// order. JSON shows where it ends.
+    private func mayBeCut(_ line: Result<ImportLine, RefusedLine>, _ parser: Parser) -> Bool {
+        switch (parser, line) {
+        case (.csv, _), (.json, .failure): true
+        case (.json, .success): false
+        }
     }
 
     /// Learns the format, and a CSV file's columns.

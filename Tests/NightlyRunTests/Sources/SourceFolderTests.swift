@@ -65,14 +65,25 @@ import Verification
             let header = "bundle_id,product_id,user_id,order_id\n"
             let line = "\(Play.bundleID),gems.60,anna,order-7"
             try drop("a.csv", Data((header + line).utf8), modified: Date())
+            // What follows is not told yet, so the source has not told everything.
+            let quoted = "\"\(Play.bundleID)\",\"gems.60\",\"anna\",\"order-9"
+            try drop("c.csv", Data((header + quoted).utf8), modified: Date())
+            let json = #"{"bundle_id":"com.example.game","product_id":"gems.60","user_id":"anna","order_id":"order-10"#
+            try drop("d.jsonl", Data(json.utf8), modified: Date())
             let growing = try await play.night().report.sources[0]
-            #expect(growing.problem == "a.csv can't be read: it is still being written: its last line has no end")
-            #expect(growing.taken == 0)
+            #expect(
+                growing.problem
+                    == ["a.csv", "c.csv", "d.jsonl"].map {
+                        "\($0) can't be read: it is still being written: its last line has no end"
+                    }.joined(separator: "; "))
+            #expect(growing.taken == 0 && growing.refused == 0)
             try drop("a.csv", Data((header + line + "8\n").utf8), modified: Date())
             try drop("b.csv", Data((header + line).utf8), modified: Date() - 3600)
+            try drop("c.csv", Data((header + quoted + "\"\n").utf8), modified: Date())
+            try drop("d.jsonl", Data((json + "\"}").utf8), modified: Date())
             let whole = try await play.night(2).report.sources[0]
             #expect(whole.problem == nil)
-            #expect(whole.taken == 2)
+            #expect(whole.taken == 4)
             #expect(try await play.count("iap.orders WHERE order_id IN ('order-7', 'order-78')") == 2)
         }
     }
