@@ -15,20 +15,18 @@ enum ImportedTime {
     private static let range: Range<TimeInterval> = 946_684_800..<4_102_444_800
 
     static func parse(_ text: String) throws(Problem) -> Date {
-        var date = try since1970(text)
+        var date = since1970(text)
         if date == nil { date = try written(text) }
         guard let date else { throw .unreadable }
         guard range.contains(date.timeIntervalSince1970) else { throw .outOfRange }
         return date
     }
 
-    private static func since1970(_ text: String) throws(Problem) -> Date? {
+    private static func since1970(_ text: String) -> Date? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
             let number = Double(text)
         else { return nil }
-        if range.contains(number) { return Date(timeIntervalSince1970: number) }
-        guard range.contains(number / 1000) else { throw .outOfRange }
-        return Date(timeIntervalSince1970: number / 1000)
+        return Date(timeIntervalSince1970: range.contains(number) ? number : number / 1000)
     }
 
     private static func written(_ text: String) throws(Problem) -> Date? {

@@ -148,7 +148,6 @@ extension LineFields {
 
     /// The moment in a field that must be there.
     package func requiredTime(_ field: ImportField) throws(LineProblem) -> Date {
-        _ = try required(field)
         guard let time = try time(field) else { throw LineProblem(.missing, "\(field.column) is missing") }
         return time
     }

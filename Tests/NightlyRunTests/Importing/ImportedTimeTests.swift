@@ -28,7 +28,10 @@ import Testing
             ("1795230000000000", .outOfRange), ("2026-02-30T00:00:00Z", .unreadable), ("2026-11-21", .unreadable),
             ("21.11.2026 03:00:00Z", .unreadable), ("2026-11-21T03:00:00X", .unreadable), ("-1", .unreadable),
             ("2026-11-21T03:00:00+25:00", .unreadable), ("2026-11-21T03:00:00.Z", .unreadable), ("nan", .unreadable),
-            ("2026-11-21T03:00:00+0:800", .unreadable), ("1.2.3", .unreadable), (".", .unreadable),
+            ("2026-11-21T03:00:00+19:00", .unreadable), ("2026-11-21T03:00:00+08:60", .unreadable),
+            ("2026-11-21T03:00:00x08:00", .unreadable), ("2026-11-21T03:00:00+08.00", .unreadable),
+            ("2026-11-21T03:00:00+080", .unreadable), ("2026-11-21T03:00:00+0:800", .unreadable),
+            ("1.2.3", .unreadable), (".", .unreadable),
         ] as [(String, ImportedTime.Problem)])
     func whatIsNoMomentIsNamed(text: String, problem: ImportedTime.Problem) {
         #expect(throws: problem) { try ImportedTime.parse(text) }
