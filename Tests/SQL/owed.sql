@@ -110,6 +110,19 @@ SELECT is(
 SELECT results_eq($$SELECT test.owed('olga')$$, $$VALUES ('135 {order-13} t')$$, 'it is offered for that');
 SELECT is(test.status(NULL, 'order-13'), 'white | paid, being delivered', 'which is paid');
 
+-- Beside what was delivered before, and rode along.
+SELECT test.admit('881', user_id => 'pia'), test.claim('881', 'pia'), test.ordered('order-beside', 'pia');
+SELECT test.submit('beside', 'pia', '880', 'order-beside') AS receipt \gset
+SELECT test.record(
+    ARRAY[test.heard('880'), test.heard('881')],
+    ARRAY[
+        test.seen(:receipt, 'pia', 'order-beside'),
+        test.seen(:receipt, 'pia', 'order-beside', is_named => false, number => 2)]);
+SELECT is(
+    test.status(NULL, 'order-beside'), 'white | paid, being delivered',
+    'an order is as the purchase that was uploaded for it, whatever the receipt holds beside it');
+SELECT is(test.claim('880', 'pia', 'order-beside'), 'delivered', 'and claimed for it');
+
 -- Matched by the night, and delivered by who names no order.
 SELECT test.ordered(id, 'otto', opened => now() - interval '3 days')
 FROM unnest(ARRAY['order-14', 'order-15', 'order-16']) AS id;
