@@ -532,6 +532,18 @@ SELECT test.hear(test.heard(
     revocation_percentage => 20000, verified_at => now() + interval '1 hour'), 8);
 SELECT is(test.carry(), '0', 'an older word of the other id');
 SELECT results_eq($$SELECT test.went_back('lk2')$$, ARRAY['lk2 20.000 t'], 'says no more how much went back');
+-- A word that does not say how much, as of a receipt, takes nothing from one that does, whichever was the later one.
+SELECT test.admit(id, original, 'full')
+FROM (VALUES ('lm1', 'lm1'), ('lm2', 'lm1'), ('ln1', 'ln1'), ('ln2', 'ln1')) AS ids (id, original);
+SELECT test.claim('lm2'), test.claim('ln2'), test.refunded('lm1', 'lm1'), test.refunded('ln2', 'ln1');
+SELECT test.hear(test.heard(
+    id, product_id => 'full', product_type => 'non_consumable', original_transaction_id => original,
+    exclusion => 'refunded', refunded_at => now() - interval '1 hour', verified_at => now() + interval '1 hour'), 8)
+FROM (VALUES ('lm2', 'lm1'), ('ln1', 'ln1')) AS ids (id, original);
+SELECT is(test.carry(), '1', 'of the other id, it is carried');
+SELECT results_eq(
+    $$SELECT test.went_back(id) FROM unnest(ARRAY['lm2', 'ln2']) AS id$$, ARRAY['lm2 50.000 t', 'ln2 50.000 t'],
+    'of the delivered one, it stays');
 
 -- Of the delivered id Apple told another refund: what kind the other id's was says nothing of that, nor its end.
 SELECT test.admit('i1', product_id => 'full'), test.admit('i2', 'i1', 'full'), test.claim('i2');
