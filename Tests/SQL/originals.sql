@@ -544,6 +544,15 @@ SELECT is(test.carry(), '1', 'of the other id, it is carried');
 SELECT results_eq(
     $$SELECT test.went_back(id) FROM unnest(ARRAY['lm2', 'ln2']) AS id$$, ARRAY['lm2 50.000 t', 'ln2 50.000 t'],
     'of the delivered one, it stays');
+-- Why it went back,
+SELECT test.admit('lo1', product_id => 'full'), test.admit('lo2', 'lo1', 'full'), test.claim('lo2');
+SELECT test.hear(jsonb_populate_record(
+    test.heard(
+        'lo1', 'server_api', 'full', product_type => 'non_consumable', exclusion => 'refunded', refunded_at => now()),
+    '{"refund_reason": "app_issue"}'));
+SELECT test.carry();
+SELECT is(
+    (SELECT refund_reason FROM iap.black WHERE transaction_id = 'lo2'), 'app_issue', 'is carried with it');
 
 -- Of the delivered id Apple told another refund: what kind the other id's was says nothing of that, nor its end.
 SELECT test.admit('i1', product_id => 'full'), test.admit('i2', 'i1', 'full'), test.claim('i2');
