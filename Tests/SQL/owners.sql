@@ -188,6 +188,13 @@ SELECT is(test.claim('told', 'zoe'), 'undecided', 'for the support desk it is');
 SELECT test.told_with('told-later', 6464, 'bob', 'account-of-ann');
 SELECT is(
     test.claim('told-later', 'bob'), 'undecided', 'nor where another purchase of the account was delivered to another');
+SELECT test.record(
+    ARRAY[jsonb_populate_record(
+        test.heard('told-ordered', source => 'server_api'), '{"app_transaction_id": "account-of-ann"}')],
+    ARRAY[jsonb_populate_record(
+        test.seen(6464, 'bob', 'order-of-bob', is_named => false), '{"in_receipt": false}')]);
+SELECT is(
+    test.claim('told-ordered', 'bob', 'order-of-bob'), 'undecided', 'whatever order the receipt was uploaded for');
 -- What Apple told of with it and was delivered to another, a tester's of that id, another app's of that account.
 SELECT test.import(test.heard('told-too'), 'ann'), test.told_with('told-too', 6528, 'bob'),
     test.record(

@@ -112,6 +112,8 @@ BEGIN
         FROM sightings
         WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
             AND order_id IS NOT NULL
+            -- Not of what Apple told when it was asked about that upload: nobody handed it in for the order.
+            AND (in_receipt OR is_named)
         ORDER BY uploaded_at, receipt_id
         LIMIT 1
     ) AS named
