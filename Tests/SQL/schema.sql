@@ -5244,6 +5244,8 @@ BEGIN
         FROM sightings
         WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
             AND order_id IS NOT NULL
+            -- Not of what Apple told when it was asked about that upload: nobody handed it in for the order.
+            AND (in_receipt OR is_named)
         ORDER BY uploaded_at, receipt_id
         LIMIT 1
     ) AS named
@@ -7853,15 +7855,22 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
         FROM iap.transactions AS d
         WHERE d.order_id = $2 COLLATE "default" AND d.bundle_id = $1
         UNION
-        SELECT s.transaction_id, s.environment
-        FROM unnest(iap.receipts_for($2)) AS uploaded (receipt_id)
-        CROSS JOIN LATERAL (
-            SELECT seen.transaction_id, seen.environment
-            FROM iap.sightings AS seen
-            WHERE seen.receipt_id = uploaded.receipt_id AND seen.bucket = (uploaded.receipt_id & 63)::smallint
-                AND seen.bundle_id = $1 AND seen.order_id = $2
-            OFFSET 0
-        ) AS s
+        SELECT best.transaction_id, best.environment
+        FROM (
+            -- Beside the purchase that was uploaded for it a receipt holds, and its customer bought, what was not.
+            SELECT
+                s.transaction_id, s.environment,
+                rank() OVER (ORDER BY s.is_named DESC, s.in_receipt DESC) AS rank
+            FROM unnest(iap.receipts_for($2)) AS uploaded (receipt_id)
+            CROSS JOIN LATERAL (
+                SELECT seen.transaction_id, seen.environment, seen.is_named, seen.in_receipt
+                FROM iap.sightings AS seen
+                WHERE seen.receipt_id = uploaded.receipt_id AND seen.bucket = (uploaded.receipt_id & 63)::smallint
+                    AND seen.bundle_id = $1 AND seen.order_id = $2
+                OFFSET 0
+            ) AS s
+        ) AS best
+        WHERE best.rank = 1
         UNION
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c

@@ -28,6 +28,26 @@ import Testing
         }
     }
 
+    /// Apple's rows of both ids held the refund; it tells of one of them that it took that back.
+    @Test func whatAppleTookBackUnderOneIDIsOwedAtOnce() async throws {
+        try await withPlay(hasKey: true, notices: NoticeScenarioTests.allTaken) { play in
+            let (original, restored) = try await play.buyOnce()
+            play.store.update { records in
+                for one in [original, restored] { records.refund(one.id, Refund(at: play.began - 72 * 3600)) }
+            }
+            for one in [original, restored] { try await play.upload(play.receipt([one]), for: one) }
+            #expect(try await play.night().findings.cases.isEmpty)
+            #expect(try await play.count("iap.receipts WHERE state <> 'settled'") == 0)
+            play.store.update { records in
+                records.refund(original.id, Refund(at: play.began - 72 * 3600, reversedAt: play.began - 60))
+                records.reverseRefund(of: restored.id)
+            }
+            let night = try await play.night(2)
+            #expect(night.findings.caseIDs == [original.id])
+            #expect(night.report.totals.imbalances == [])
+        }
+    }
+
     /// What another session holds stays white beside the delivery, until a night.
     @Test func whatIsDeliveredUnderAnotherIDIsNoLostOrder() async throws {
         try await withPlay { play in
