@@ -80,6 +80,16 @@ import Testing
         #expect(own.owner == .user("bob") && own.orderIDs == ["o-1"])
     }
 
+    /// Who uploads what another has passed on leads Apple to that customer's whole history.
+    @Test func anUploadsOrderIsNotOfWhatAppleToldBesides() throws {
+        let told = Sample.sighting("bob", isNamed: false, isInReceipt: false, order: "o-1")
+        var facts = try Sample.facts(sightings: [told])
+        (facts.orders, facts.accountUsers) = ([Sample.order("o-1", of: "bob")], ["anna"])
+        let assessment = Assessment(of: facts)
+        #expect(assessment.owner == .ambiguous(["bob", "anna"]) && assessment.reasons.contains(.ownerAmbiguous))
+        #expect(assessment.candidates.first?.evidence == [.history])
+    }
+
     /// Swift takes the two for equal, the ledger does not.
     @Test func usersWhoseIDsLookAlikeAreTwo() throws {
         let (one, two) = ("\u{E9}", "e\u{301}")

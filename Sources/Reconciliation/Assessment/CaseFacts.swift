@@ -98,8 +98,11 @@ public struct CaseFacts: Hashable, Sendable {
         sightings.filter(\.isNamed).compactMap(\.orderID) + mentions.compactMap(\.orderID)
     }
 
-    /// The orders that came with an upload that named no transaction: each is of one of those in the receipt.
-    public var broughtOrderIDs: [String] { sightings.filter { !$0.isNamed }.compactMap(\.orderID) }
+    /// The orders that came with an upload that named no transaction: each is of one of those in the receipt, and not of
+    /// what Apple told of its customer besides.
+    public var broughtOrderIDs: [String] {
+        sightings.filter { !$0.isNamed && $0.isInReceipt }.compactMap(\.orderID)
+    }
 
     /// Takes what is known of every case; whoever knows more sets it.
     public init(
