@@ -1,41 +1,11 @@
 import Foundation
-import HTTP
 import TestSupport
 import Testing
 
 @testable import AppStore
 
-@Suite struct VerifyReceiptClientTests {
-    private let time = TestPace()
-
-    /// Runs the body with a client of a server that follows the script.
-    private func withClient(
-        _ script: @escaping @Sendable (ScriptedServer.Request, Int) -> ScriptedServer.Reply,
-        settings change: (inout VerifyReceiptSettings) -> Void = { _ in },
-        _ body: (VerifyReceiptClient, ScriptedServer) async throws -> Void
-    ) async throws {
-        let server = try ScriptedServer(script)
-        defer { server.stop() }
-        var settings = VerifyReceiptSettings()
-        settings.production = server.url("production")
-        settings.sandbox = server.url("sandbox")
-        settings.timeout = 10
-        settings.concurrency = 8
-        change(&settings)
-        let client = VerifyReceiptClient(
-            http: try makeHTTPClient(), settings: settings, pace: time.pace)
-        try await body(client, server)
-    }
-
-    private func expect(
-        _ expected: VerifyReceiptOutcome, about receipt: String = "AAAA", of client: VerifyReceiptClient,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws {
-        let outcome = try await client.verify(receiptData: receipt, sharedSecret: nil)
-        #expect(outcome == expected, sourceLocation: sourceLocation)
-    }
-
-    private func makeHTTPClient() throws -> HTTPClient { try HTTPClient(HTTPClient.Configuration()) }
+@Suite struct VerifyReceiptClientTests: ScriptedStore {
+    let time = TestPace()
 
     private static let genuine = #"{"status":0,"receipt":{"bundle_id":"a","in_app":[\#(row("1"))]}}"#
 
