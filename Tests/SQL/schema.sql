@@ -6416,14 +6416,14 @@ COMMENT ON FUNCTION iap.require_moment(name text, value timestamp with time zone
 CREATE FUNCTION iap.require_owed(t iap.transactions) RETURNS void
     LANGUAGE plpgsql STABLE
     AS $$
+DECLARE
+    why text := CASE
+        WHEN iap.is_refunded_otherwise(t) THEN 'it is refunded under another id'
+        WHEN iap.is_dismissed_otherwise(t) THEN 'the support desk dismissed it under another id'
+    END;
 BEGIN
-    IF iap.is_refunded_otherwise(t) THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
-            t.transaction_id, t.bundle_id, t.environment
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
-    ELSIF iap.is_dismissed_otherwise(t) THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: the support desk dismissed it under another id',
-            t.transaction_id, t.bundle_id, t.environment
+    IF why IS NOT NULL THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: %', t.transaction_id, t.bundle_id, t.environment, why
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     END IF;
 END
@@ -8225,36 +8225,36 @@ BEGIN
                 UNION ALL
                 (
                     SELECT
-                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
-                        same.transaction_id
-                    FROM transactions AS same
-                    WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
-                        AND same.original_transaction_id = restorable.original_transaction_id
-                        AND same.web_order_line_item_id = restorable.period
-                        AND same.web_order_line_item_id IS NOT NULL
-                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
-                    ORDER BY same.refunded_at IS NULL
-                    LIMIT 1
-                )
-                UNION ALL
-                (
-                    SELECT
-                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
-                        same.transaction_id
-                    FROM transactions AS same
-                    WHERE restorable.period = '' AND iap.is_of_original(
-                            same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                        AND same.transaction_id <> restorable.transaction_id
-                        -- By words that no index answers to, here and below: the planner would read all of what is
-                        -- excluded, or white, where there was none before.
-                        AND starts_with(same.place, 'excluded')
-                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
-                        AND (
-                            same.product_id = restorable.product_id
-                            OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
-                    ORDER BY same.refunded_at IS NULL
+                        CASE WHEN ended.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
+                        ended.transaction_id
+                    FROM (
+                        SELECT same.transaction_id, same.refunded_at
+                        FROM transactions AS same
+                        WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
+                            AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed')
+                            AND same.original_transaction_id = restorable.original_transaction_id
+                            AND same.web_order_line_item_id = restorable.period
+                            AND same.web_order_line_item_id IS NOT NULL
+                            AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                            AND NOT same.is_family_shared
+                        UNION ALL
+                        SELECT same.transaction_id, same.refunded_at
+                        FROM transactions AS same
+                        WHERE restorable.period = '' AND iap.is_of_original(
+                                same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                            AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                            AND same.transaction_id <> restorable.transaction_id
+                            -- By words that no index answers to, here and below: the planner would read all of what is
+                            -- excluded, or white, where there was none before.
+                            AND starts_with(same.place, 'excluded')
+                            AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed')
+                            AND NOT same.is_family_shared
+                            AND (
+                                same.product_id = restorable.product_id
+                                OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                    ) AS ended
+                    -- Apple's word on one id goes before the desk's on another.
+                    ORDER BY ended.refunded_at IS NULL
                     LIMIT 1
                 )
                 UNION ALL

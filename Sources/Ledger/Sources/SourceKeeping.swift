@@ -167,7 +167,7 @@ extension LedgerSession {
                 DELETE FROM refused_rows
                 WHERE source = \(source.name) AND refused_at < \(now) - interval '30 days'
                     AND (
-                        NOT \(source.kind.tellsOfDeliveries) OR named_id IS NULL AND numbers = '{}'
+                        NOT \(source.kind.tellsOfDeliveries) OR (named_id IS NULL AND numbers = '{}')
                         OR (
                             SELECT bool_and(is_known)
                             FROM (

@@ -55,14 +55,14 @@ COMMENT ON FUNCTION iap.sight IS
 
 CREATE FUNCTION iap.require_owed(t iap.transactions) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    why text := CASE
+        WHEN iap.is_refunded_otherwise(t) THEN 'it is refunded under another id'
+        WHEN iap.is_dismissed_otherwise(t) THEN 'the support desk dismissed it under another id'
+    END;
 BEGIN
-    IF iap.is_refunded_otherwise(t) THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
-            t.transaction_id, t.bundle_id, t.environment
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
-    ELSIF iap.is_dismissed_otherwise(t) THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: the support desk dismissed it under another id',
-            t.transaction_id, t.bundle_id, t.environment
+    IF why IS NOT NULL THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: %', t.transaction_id, t.bundle_id, t.environment, why
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     END IF;
 END

@@ -201,36 +201,36 @@ BEGIN
                 UNION ALL
                 (
                     SELECT
-                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
-                        same.transaction_id
-                    FROM transactions AS same
-                    WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
-                        AND same.original_transaction_id = restorable.original_transaction_id
-                        AND same.web_order_line_item_id = restorable.period
-                        AND same.web_order_line_item_id IS NOT NULL
-                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
-                    ORDER BY same.refunded_at IS NULL
-                    LIMIT 1
-                )
-                UNION ALL
-                (
-                    SELECT
-                        CASE WHEN same.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
-                        same.transaction_id
-                    FROM transactions AS same
-                    WHERE restorable.period = '' AND iap.is_of_original(
-                            same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                        AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                        AND same.transaction_id <> restorable.transaction_id
-                        -- By words that no index answers to, here and below: the planner would read all of what is
-                        -- excluded, or white, where there was none before.
-                        AND starts_with(same.place, 'excluded')
-                        AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed') AND NOT same.is_family_shared
-                        AND (
-                            same.product_id = restorable.product_id
-                            OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
-                    ORDER BY same.refunded_at IS NULL
+                        CASE WHEN ended.refunded_at IS NULL THEN 'dismissed_as' ELSE 'refunded_as' END,
+                        ended.transaction_id
+                    FROM (
+                        SELECT same.transaction_id, same.refunded_at
+                        FROM transactions AS same
+                        WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
+                            AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed')
+                            AND same.original_transaction_id = restorable.original_transaction_id
+                            AND same.web_order_line_item_id = restorable.period
+                            AND same.web_order_line_item_id IS NOT NULL
+                            AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                            AND NOT same.is_family_shared
+                        UNION ALL
+                        SELECT same.transaction_id, same.refunded_at
+                        FROM transactions AS same
+                        WHERE restorable.period = '' AND iap.is_of_original(
+                                same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                            AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                            AND same.transaction_id <> restorable.transaction_id
+                            -- By words that no index answers to, here and below: the planner would read all of what is
+                            -- excluded, or white, where there was none before.
+                            AND starts_with(same.place, 'excluded')
+                            AND (same.refunded_at IS NOT NULL OR same.reason = 'dismissed')
+                            AND NOT same.is_family_shared
+                            AND (
+                                same.product_id = restorable.product_id
+                                OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                    ) AS ended
+                    -- Apple's word on one id goes before the desk's on another.
+                    ORDER BY ended.refunded_at IS NULL
                     LIMIT 1
                 )
                 UNION ALL
