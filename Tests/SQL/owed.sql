@@ -238,6 +238,19 @@ SELECT test.record(ARRAY[test.heard('186'), test.heard('187')],
     ARRAY[test.seen(:receipt, 'mona', 'order-18'), test.seen(:receipt, 'mona', is_named => false, number => 2)]);
 SELECT is(test.claim('187', 'mona'), 'delivered', 'what else the receipt holds is delivered');
 SELECT is(test.status(NULL, 'order-18'), 'white | paid, being delivered', 'and the order is not');
+-- Nor is what Apple told of when it was asked about the upload, unless the upload holds no purchase.
+SELECT test.ordered('order-held', 'nora'), test.ordered('order-none', 'nora');
+SELECT test.submit('of nora', 'nora', NULL, 'order-held') AS held, test.submit('an app''s', 'nora', NULL, 'order-none')
+    AS none \gset
+SELECT test.record(
+    ARRAY[test.heard('told-1', 'server_api'), test.heard('held-1'), test.heard('told-2', 'server_api')],
+    ARRAY[
+        jsonb_populate_record(test.seen(:held, 'nora', 'order-held', false), '{"in_receipt": false}'),
+        test.seen(:held, 'nora', 'order-held', false, number => 2),
+        jsonb_populate_record(test.seen(:none, 'nora', 'order-none', false, number => 3), '{"in_receipt": false}')]);
+SELECT results_eq(
+    $$SELECT test.owed('nora')$$, $$VALUES ('held-1 {order-held} f'), ('told-1 {} f'), ('told-2 {order-none} f')$$,
+    'what Apple told of besides is not offered an order that the upload''s own purchase was uploaded for');
 
 -- But the renewals of a subscription may all name the order by which it was bought.
 SELECT test.submit('first of lola', 'lola', '184', 'order-17') AS first,

@@ -168,6 +168,12 @@ BEGIN
                 WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id
                     AND s.environment = t.environment
                     AND s.order_id IS NOT NULL
+                    -- Not of what Apple told when it was asked about that upload (see iap.owners_of), unless the upload
+                    -- holds no purchase.
+                    AND (s.in_receipt OR s.is_named OR NOT EXISTS (
+                        SELECT FROM iap.sightings AS held
+                        WHERE held.receipt_id = s.receipt_id AND held.bucket = s.bucket
+                            AND held.bundle_id = s.bundle_id AND (held.in_receipt OR held.is_named)))
                 UNION ALL
                 SELECT matched.order_id, 1 + matched.rank
                 FROM iap.cases AS c
