@@ -22,10 +22,12 @@ import Testing
     }
 
     /// A small night is one batch: where its session ends before anything is recorded, nothing else comes after it. What it
-    /// had in hand counts no more towards the run's limit.
+    /// had in hand, and what Apple was being asked about, counts no more towards the run's limit.
     @Test(arguments: [false, true]) func triesAgainWhatAWorkerHadInHandWhenItWasLost(isLimited: Bool) async throws {
         let undisturbed = try await undisturbedLedger(customers: 20)
         try await withStage(customers: 20) { stage in
+            var stage = stage
+            if isLimited { stage.settings.batchSize = 5 }
             let admin = try await stage.database.connect()
             defer { admin.close() }
             try await admin.execute("BEGIN")
@@ -58,6 +60,26 @@ import Testing
             #expect(report.outcome == .complete)
             #expect(report.receipts.left == 0)
             expectSame(try await stage.ledger(), undisturbed)
+        }
+    }
+
+    /// The server has room for the run and for one of the two workers that so many receipts are worth, besides the one
+    /// that watches.
+    @Test func aWorkerThatIsLetInDoesTheWorkOfThoseThatAreNot() async throws {
+        try await withPlay { play in
+            var hurried = play
+            hurried.settings.patience = 0
+            let admin = try await play.database.connect()
+            defer { admin.close() }
+            _ = try await admin.query(
+                """
+                SELECT iap.submit_receipt(\(Play.bundleID), 'u' || n, 'no receipt ' || n)
+                FROM generate_series(1, 520) AS n
+                """)
+            try await admin.execute("ALTER DATABASE \(identifier: play.database.name) CONNECTION LIMIT 3")
+            let report = try await hurried.night().report
+            #expect(report.outcome == .complete && report.receipts.tried == 520)
+            try await admin.execute("ALTER DATABASE \(identifier: play.database.name) CONNECTION LIMIT -1")
         }
     }
 

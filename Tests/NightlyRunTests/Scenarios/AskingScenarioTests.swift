@@ -4,6 +4,7 @@ import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation
+import Synchronization
 import TestSupport
 import Testing
 import Verification
@@ -409,6 +410,40 @@ import Verification
             let (report, findings) = try await play.night(5)
             #expect(report.asked == AskingTotals(unanswered: 1) && findings.suspicions.isEmpty)
             #expect(try await play.count("finance.delivered_unproved") == 0)
+        }
+    }
+
+    /// A proxy before Apple fails for one of three purchases. Where it fails for all, none of them is put off.
+    @Test func whatAppleIsNotReachedForKeepsNothingElseFromBeingAskedAbout() async throws {
+        try await withReasking { play in
+            let madeUp = ["9999999999999991", "9999999999999992", "9999999999999993"]
+            for id in madeUp {
+                try await deliverUnseen(
+                    SimulatedTransaction(id: id, productID: "gems.60", purchasedAt: play.began - 3600), play)
+            }
+            let isDown = Mutex(true)
+            let words: Mutex<[String]> = Mutex([])
+            try await TestServer.with({ request, connection in
+                isDown.withLock { $0 } || request.path.contains(madeUp[0])
+                    ? connection.respond(503)
+                    : connection.respond(404, body: Data(#"{"errorCode":4040010,"errorMessage":"Not found."}"#.utf8))
+            }) { server in
+                var scripted = play
+                scripted.settings.apple.serverAPIProduction = server.url
+                scripted.settings.apple.serverAPISandbox = server.url
+                scripted.settings.apple.attempts = 1
+                scripted.settings.questionsANight = 2
+                _ = try await scripted.night(2)
+                #expect(try await play.count("iap.delivery_checks") == 0)
+                isDown.withLock { $0 = false }
+                let second = try await scripted.night(3) { entry in
+                    if let why = entry.fields["error"] { words.withLock { $0.append(why) } }
+                }
+                #expect(second.report.asked == AskingTotals(asked: 1, unanswered: 1))
+                scripted.settings.questionsANight = 1
+                #expect(try await scripted.night(4).report.asked == AskingTotals(asked: 1))
+            }
+            #expect(words.withLock { $0 }.contains { $0.contains("503") })
         }
     }
 

@@ -33,4 +33,21 @@ import Testing
             #expect(findings.toldIDs == stage.lost)
         }
     }
+
+    /// What can be read and not recorded stays due, and the report says so.
+    @Test func whatCannotBeRecordedStaysDue() async throws {
+        try await withStage(customers: 30) { stage in
+            var stage = stage
+            stage.settings.patience = 1
+            let holder = try await stage.database.connect()
+            defer { holder.close() }
+            try await holder.execute("BEGIN")
+            try await holder.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
+            let (report, _) = try await stage.run()
+            #expect(report.outcome != .complete)
+            #expect(report.leftOut.receipts > 0 && report.leftOut.receipts == report.receipts.left)
+            try await holder.execute("ROLLBACK")
+            #expect(try await stage.run().findings.toldIDs == stage.lost)
+        }
+    }
 }

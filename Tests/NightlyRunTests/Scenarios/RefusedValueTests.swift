@@ -70,6 +70,26 @@ import Verification
         }
     }
 
+    /// What of the same history can't be read is kept, too, for the next night.
+    @Test func whatCannotBeReadIsKeptBesideAValueThatIsRefused() async throws {
+        try await withPlay(hasKey: true, notices: NoticeScenarioTests.allTaken) { play in
+            _ = play.buy("2000000000003204", hoursAgo: 30)
+            let payloads = play.store.notifications(of: Play.bundleID) + ["e30.e30.AAAA"]
+            let told = payloads.map { #"{"signedPayload":"\#($0)","sendAttempts":[]}"# }.joined(separator: ",")
+            let history = #"{"notificationHistory":[\#(told)],"hasMore":false}"#
+            try await play.administer("ALTER TABLE iap.notices ADD CHECK (transaction_id <> '2000000000003204')")
+            try await TestServer.with({ request, connection in
+                let isAsked = request.path.contains("notifications/history")
+                return connection.respond(isAsked ? 200 : 404, body: Data(history.utf8))
+            }) { server in
+                var scripted = play
+                scripted.settings.apple.serverAPIProduction = server.url
+                let kept = try #require(try await scripted.night().report.hearings.first?.notTaken)
+                #expect(kept.map(\.notices) == [1, 1] && kept.contains { $0.problem.contains("23514") })
+            }
+        }
+    }
+
     /// What Apple answers when it is asked again about what was sold before.
     @Test func anAnswerIsTakenWhereAValueOfAnotherIsRefused() async throws {
         try await withPlay(hasKey: true) { play in
