@@ -127,6 +127,25 @@ import Testing
         }
     }
 
+    /// The database is back at once, and the night goes on where it was.
+    @Test func aSessionThatIsLostBeforeTheInboxIsReadIsMadeUpFor() async throws {
+        try await withStage(customers: 20) { stage in
+            let admin = try await stage.database.connect()
+            defer { admin.close() }
+            let holder = try await stage.database.connect()
+            defer { holder.close() }
+            try await holder.execute("BEGIN")
+            // In the way of hearing, once the run has its row.
+            try await holder.execute("LOCK TABLE iap.handed_notices IN ACCESS EXCLUSIVE MODE")
+            async let run = stage.run()
+            try await stage.database.waitUntilSomebodyWaitsForALock()
+            // With what is in the way.
+            try await Self.endSessions(admin)
+            #expect(try await run.report.outcome == .complete)
+            #expect(try await stage.rows(of: "iap.runs").count == 1)
+        }
+    }
+
     /// From the row on the night is one run, whose row says how it ended: nobody killed it.
     @Test func aLockInTheWayOfHearingIsWaitedForInTheSameRun() async throws {
         try await withStage(customers: 20) { stage in

@@ -6,9 +6,10 @@ import Testing
 /// A report that can't be written fails the run, and its row says so with the code that the program ends with; what was
 /// found waits for a report that can.
 @Suite struct UnwritableReportTests {
-    @Test func theRunsRowSaysWhyAndTheNextReportTellsAll() async throws {
+    /// Its disk may be full before the first case is written, or after it.
+    @Test(arguments: [true, false]) func theRunsRowSaysWhyAndTheNextReportTellsAll(isFullAtOnce: Bool) async throws {
         try await withStage(customers: 85) { stage in
-            var findings = FullDisk()
+            var findings = FullDisk(isFullAtOnce: isFullAtOnce)
             let job = NightlyJob(settings: stage.settings, programVersion: "test", log: { _ in }, progress: { _ in })
             await #expect(throws: ReportError.self) {
                 _ = try await job.run(RunOptions(now: Stage.now), stop: StopSignal(), findings: &findings)
@@ -27,7 +28,7 @@ import Testing
     /// Also where it could not do all that was due.
     @Test func itsReportWrittenElsewhereSaysWhyTheNightEndedEarly() async throws {
         try await withStage(outageAfter: 150) { stage in
-            var findings = FullDisk()
+            var findings = FullDisk(isFullAtOnce: true)
             let job = NightlyJob(settings: stage.settings, programVersion: "test", log: { _ in }, progress: { _ in })
             await #expect(throws: ReportError.self) {
                 _ = try await job.run(RunOptions(now: Stage.now), stop: StopSignal(), findings: &findings)
@@ -41,9 +42,10 @@ import Testing
 
 /// A receiver of findings whose disk is full.
 private struct FullDisk: FindingsReceiver {
-    private let error = ReportError.failed(path: "/srv/reports", reason: "No space left on device")
+    let isFullAtOnce: Bool
+    private var error: ReportError { .failed(path: "/srv/reports", reason: "No space left on device") }
 
-    func begin(_ run: RunReport) throws { throw error }
+    func begin(_ run: RunReport) throws { if isFullAtOnce { throw error } }
     func add(_ lostOrder: ReportedCase) throws { throw error }
     func add(unusable receipt: TroubledReceipt) throws { throw error }
     func add(unverified receipt: TroubledReceipt) throws { throw error }
