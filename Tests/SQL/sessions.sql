@@ -321,6 +321,28 @@ FROM (
             $$SELECT iap.register_user('com.example.a', 'zed', '2d330651-d661-56d9-9949-5889155c61bb')::text$$),
         ('a grant', $$SELECT iap.entitle('com.example.a', 'bl3', 'zed', 'infinity')$$)
 ) AS written (name, call);
+-- So is who sees a receipt of theirs in what was admitted long ago, for somebody else.
+CREATE FUNCTION test.admitting_with(user_id text, receipt text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT format(
+        'SELECT iap.admit(''com.example.a'', ''Production'', ''si1'', ''si1'', ''gems'', 1, now(), %L, %s)', user_id,
+        receipt)
+$$;
+CREATE FUNCTION test.uploading(user_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT format('SELECT iap.submit_receipt(''com.example.a'', %L, %L)::text', user_id, 'a receipt of ' || user_id)
+$$;
+SELECT test.says('server', test.admitting_with('bob', test.says('server', test.uploading('bob'))));
+SELECT test.says('server', test.uploading('sia')) AS sias
+\gset
+SELECT test.says('server', 'BEGIN');
+SELECT is(test.says('server', test.admitting_with('sia', :'sias')), 'already_white', 'a receipt is seen');
+SELECT ok(test.waits('privacy', $$SELECT iap.erase_user('sia', 'pat', true) ->> 'outcome'$$), 'which is waited for');
+SELECT test.says('server', 'COMMIT');
+SELECT is(test.ends('privacy'), 'erased', 'and erased');
+SELECT is(
+    test.says('owner', $$SELECT count(*)::text FROM iap.sightings WHERE user_id = 'sia'$$), '0',
+    'with who had handed it in');
 -- What has come meanwhile, and is open, keeps its user, as if it had been there; what was delivered does not.
 SELECT results_eq(
     format(

@@ -114,6 +114,7 @@ BEGIN
         AND relation IN (
             'iap.claims'::regclass, 'iap.transactions'::regclass, 'iap.entitlements'::regclass,
             'iap.orders'::regclass, 'iap.receipts'::regclass, 'iap.account_tokens'::regclass,
+            'iap.sightings'::regclass,
             -- On a cluster an upload is written by a worker alone: here it is seen by the number that it drew.
             'iap.receipt_number'::regclass)
         -- What is prepared, and not committed yet, has no session.
@@ -184,7 +185,9 @@ BEGIN
         PERFORM iap.await_writers();
         EXIT WHEN NOT (
             iap.is_known_user(erase_user.user_id)
-            OR EXISTS (SELECT FROM iap.claims WHERE user_id = erase_user.user_id));
+            OR EXISTS (SELECT FROM iap.claims WHERE user_id = erase_user.user_id)
+            -- Of a receipt that was theirs until now.
+            OR EXISTS (SELECT FROM iap.sightings WHERE user_id = erase_user.user_id));
         SELECT count(*) INTO arrived
         FROM iap.receipts WHERE user_id = erase_user.user_id AND state = 'waiting';
         IF even_open IS NOT TRUE
