@@ -363,6 +363,16 @@ FROM (
         ('what they uploaded', 'm3', $$SELECT iap.submit_receipt('com.example.a', 'mia-m3', 'of mia')::text$$,
             'SELECT 1::text', '1', '40001')
 ) AS played (came, id, first, second, answer, erased);
+-- So does what has come, and is committed, after it was looked for and before its table is read.
+SELECT test.says('server', test.admitting('m4', 'm4', 'gems', 'mia-m4')),
+    test.says('server', test.claiming('m4', 'mia-m4')), test.says('owner', 'BEGIN'),
+    test.says('owner', $$SELECT place FROM iap.transactions WHERE transaction_id = 'm4' FOR UPDATE$$);
+SELECT ok(
+    test.waits('privacy', $$SELECT iap.erase_user('mia-m4', 'pat') ->> 'outcome'$$), 'an erasure waits in the ledger');
+SELECT test.says('server', test.uploading('mia-m4')), test.says('owner', 'ROLLBACK');
+SELECT is(test.ends('privacy'), '40001', 'and is not made of what was uploaded meanwhile');
+SELECT is(
+    test.says('privacy', $$SELECT iap.erase_user('mia-m4', 'pat') ->> 'outcome'$$), 'open', 'which is open');
 -- Who only reads is not waited for.
 SELECT test.says('owner', 'BEGIN'), test.says('owner', 'SELECT count(*)::text FROM iap.transactions');
 SELECT is(

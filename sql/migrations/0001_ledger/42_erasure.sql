@@ -188,18 +188,16 @@ BEGIN
             OR EXISTS (SELECT FROM iap.claims WHERE user_id = erase_user.user_id)
             -- Of a receipt that was theirs until now.
             OR EXISTS (SELECT FROM iap.sightings WHERE user_id = erase_user.user_id));
-        SELECT count(*) INTO arrived
-        FROM iap.receipts WHERE user_id = erase_user.user_id AND state = 'waiting';
-        IF even_open IS NOT TRUE
-            AND (arrived > 0 OR EXISTS (SELECT FROM iap.open_transactions_of(erase_user.user_id)))
-        THEN
-            RAISE EXCEPTION 'the user has bought something meanwhile' USING
-                ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
-        END IF;
         later := iap.replace_user(erase_user.user_id, pseudonym, salt, erasure);
         SELECT jsonb_object_agg(key, first.value::bigint + (later ->> key)::bigint) INTO rows
         FROM jsonb_each_text(rows) AS first;
     END LOOP;
+    -- Also what was there before its table was read, and not yet when it was looked for what is open.
+    SELECT count(*) INTO arrived FROM iap.receipts WHERE user_id = pseudonym AND state = 'waiting';
+    IF even_open IS NOT TRUE AND (arrived > 0 OR EXISTS (SELECT FROM iap.open_transactions_of(pseudonym))) THEN
+        RAISE EXCEPTION 'the user has bought something meanwhile' USING
+            ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+    END IF;
     IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
         RETURN jsonb_build_object('outcome', 'unknown');
     END IF;
