@@ -1260,6 +1260,7 @@ BEGIN
         AND relation IN (
             'iap.claims'::regclass, 'iap.transactions'::regclass, 'iap.entitlements'::regclass,
             'iap.orders'::regclass, 'iap.receipts'::regclass, 'iap.account_tokens'::regclass,
+            'iap.sightings'::regclass,
             -- On a cluster an upload is written by a worker alone: here it is seen by the number that it drew.
             'iap.receipt_number'::regclass)
         -- What is prepared, and not committed yet, has no session.
@@ -2847,19 +2848,19 @@ BEGIN
         PERFORM iap.await_writers();
         EXIT WHEN NOT (
             iap.is_known_user(erase_user.user_id)
-            OR EXISTS (SELECT FROM iap.claims WHERE user_id = erase_user.user_id));
-        SELECT count(*) INTO arrived
-        FROM iap.receipts WHERE user_id = erase_user.user_id AND state = 'waiting';
-        IF even_open IS NOT TRUE
-            AND (arrived > 0 OR EXISTS (SELECT FROM iap.open_transactions_of(erase_user.user_id)))
-        THEN
-            RAISE EXCEPTION 'the user has bought something meanwhile' USING
-                ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
-        END IF;
+            OR EXISTS (SELECT FROM iap.claims WHERE user_id = erase_user.user_id)
+            -- Of a receipt that was theirs until now.
+            OR EXISTS (SELECT FROM iap.sightings WHERE user_id = erase_user.user_id));
         later := iap.replace_user(erase_user.user_id, pseudonym, salt, erasure);
         SELECT jsonb_object_agg(key, first.value::bigint + (later ->> key)::bigint) INTO rows
         FROM jsonb_each_text(rows) AS first;
     END LOOP;
+    -- Also what was there before its table was read, and not yet when it was looked for what is open.
+    SELECT count(*) INTO arrived FROM iap.receipts WHERE user_id = pseudonym AND state = 'waiting';
+    IF even_open IS NOT TRUE AND (arrived > 0 OR EXISTS (SELECT FROM iap.open_transactions_of(pseudonym))) THEN
+        RAISE EXCEPTION 'the user has bought something meanwhile' USING
+            ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+    END IF;
     IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
         RETURN jsonb_build_object('outcome', 'unknown');
     END IF;
