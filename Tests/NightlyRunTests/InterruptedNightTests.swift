@@ -117,6 +117,21 @@ import Verification
         }
     }
 
+    /// It is in good hands: whoever works through it says what becomes of it.
+    @Test func whatAnotherRunThatSharesTheNightWorksThroughIsNotLeftOut() async throws {
+        try await withStage(customers: 30) { stage in
+            let other = try await LedgerSession.connect(LedgerSettings(database: stage.settings.database))
+            defer { other.close() }
+            for bucket in 0..<64 { #expect(try await other.tryLock(.bucket(bucket))) }
+            var shared = stage
+            shared.settings.workers = .shared
+            let report = try await shared.run().report
+            #expect(report.receipts.due > 0 && report.receipts.tried == 0)
+            #expect(report.leftOut.buckets.isEmpty && report.leftOut.receipts == 0 && report.leftOut.holders.isEmpty)
+            #expect(report.outcome == .endedEarly("\(report.receipts.due) receipts were not tried and stay due"))
+        }
+    }
+
     /// A night that may be shared, and another run's session that judges its cases.
     private func whileAnotherJudgesItsCases(_ body: (Stage, LedgerSession) async throws -> Void) async throws {
         try await withStage(customers: 30) { stage in
