@@ -230,7 +230,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by, iap.type_of,
     iap.withdraw_counted_twice, iap.withdraw_restored,
     -- Entitlements.
-    iap.cover_superseded, iap.import_entitlements, iap.revoke_entitlement,
+    iap.cover_superseded, iap.falls_short, iap.import_entitlements, iap.reaches, iap.revoke_entitlement,
     -- Imports.
     iap.import_deliveries, iap.imported, iap.take_imported, iap.take_orders, iap.withdraw_beside,
     audit.receipt_seal

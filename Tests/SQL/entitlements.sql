@@ -227,8 +227,17 @@ SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '
 SELECT is(test.open_of('z1'), 'z1 z2', 'what a grant is taken back to is not granted by that');
 SELECT is(test.entitle(20, 'z1'), 20.0, 'but where the server says so');
 SELECT is(test.open_of('z1'), 'z1', 'it is');
-DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'xa1', 'i1', 'z1');
-DELETE FROM iap.moves WHERE transaction_id ~ '^[yxiz]';
+-- A word that ends before an upgrade does was not said for it: it is of the week to which a billing grace was added.
+SELECT test.period('short1', -6, 1, 'short1', 'basic.week'), test.entitle(3, 'short1'),
+    test.said_days_ago('short1', 2);
+SELECT test.period('short2', -1, 2, 'short1', 'premium.week');
+SELECT is(test.entitle(1, 'short1'), 3.0, 'the end of the week again');
+SELECT is(test.open_of('short1'), 'short2', 'grants no upgrade that ends later');
+SELECT is(test.entitle(2, 'short1'), 3.0, 'its own end');
+SELECT is(test.open_of('short1'), NULL, 'does');
+DELETE FROM iap.entitlements WHERE original_transaction_id = 'short1';
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'xa1', 'i1', 'z1', 'short1');
+DELETE FROM iap.moves WHERE transaction_id ~ '^([yxiz]|short)';
 
 -- A renewal whose end nobody knows yet is not covered by the grant of the period before.
 INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');

@@ -93,6 +93,34 @@ SELECT is(
     (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(),
     'but what another import read before');
 SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 300'], 'and shortens nothing');
+-- But of no upgrade that ends later than that.
+UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
+CREATE FUNCTION test.owed_until(id text, days integer, product_id text, days_ago integer DEFAULT 1) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified := test.heard(
+        id, product_id => product_id, product_type => 'auto_renewable', original_transaction_id => 's4',
+        purchased_at => now() - days_ago * interval '1 day');
+BEGIN
+    v.expires_at := now() + days * interval '1 day';
+    PERFORM iap.enter(ARRAY[v], 1, now());
+END
+$$;
+SELECT test.owed_until('s4', 300, 'basic', 20), test.owed_until('s4a', 40, 'premium'),
+    test.owed_until('s4b', 400, 'premium');
+SELECT test.run_as('iap_import', format(
+    'SELECT iap.import_entitlements(%L)',
+    ARRAY[test.word(300, NULL, 'di', 's4'), test.word(30, NULL, 'di', 's4'), test.word(20, NULL, 'di', 's4')]));
+SELECT is(
+    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now() - interval '9 days',
+    'what ends before an upgrade that is owed says nothing of that');
+SELECT iap.import_entitlements(ARRAY[
+    test.word(300, NULL, 'di', 's4'), test.word(40, NULL, 'di', 's4'), test.word(20, NULL, 'di', 's4')]);
+SELECT is(
+    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(),
+    'where a row reaches as far, that one does');
+DELETE FROM iap.transactions WHERE original_transaction_id = 's4';
 -- A year that was given up for months: its row says that it was revoked, beside one that goes on.
 UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
