@@ -2929,6 +2929,22 @@ $$;
 
 COMMENT ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) IS 'A transaction that is not owed. Refunded without a word of Apple''s, it counts as refunded at that moment.';
 
+CREATE FUNCTION iap.falls_short(known iap.entitlements, until timestamp with time zone, at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM iap.transactions AS white
+        WHERE iap.is_of_original(
+                white.transaction_id, white.original_transaction_id, known.original_transaction_id)
+            AND white.bundle_id = known.bundle_id AND white.place = 'white'
+            AND white.purchased_at > known.granted_at AND white.purchased_at <= at
+            AND iap.reaches(known.entitled_until, white.expires_at) AND NOT iap.reaches(until, white.expires_at));
+END
+$$;
+
+COMMENT ON FUNCTION iap.falls_short(known iap.entitlements, until timestamp with time zone, at timestamp with time zone) IS 'Whether a word ends before what is owed and was bought since the grant does: then it was not said for that, and says again what was granted before, such as the period to which a billing grace was added.';
+
 CREATE FUNCTION iap.fills_in(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -3472,14 +3488,21 @@ BEGIN
             said.granted_at, known.revoked_at, NULL)::iap.entitlements)
             ELSE known.seal END
     FROM (
-        SELECT original_transaction_id, bundle_id, min(entitled_until) AS entitled_until, granted_at
+        SELECT
+            original_transaction_id, bundle_id, min(entitled_until) AS entitled_until,
+            array_agg(entitled_until) AS ends, granted_at
         FROM unnest(words)
         WHERE revoked_at IS NULL AND entitled_until > granted_at
         GROUP BY original_transaction_id, bundle_id, granted_at
     ) AS said
     WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
         AND (
-            known.entitled_until > said.entitled_until
+            (
+                known.entitled_until > said.entitled_until
+                AND NOT iap.falls_short(
+                    ROW(known.*)::iap.entitlements,
+                    (SELECT max(ends) FROM unnest(said.ends) AS ends WHERE ends < known.entitled_until),
+                    said.granted_at))
             OR (known.entitled_until = said.entitled_until AND known.revoked_at >= said.granted_at))
         AND known.granted_at < said.granted_at;
     RETURN taken;
@@ -6656,7 +6679,9 @@ DECLARE
     word iap.entitlements := said;
 BEGIN
     IF said.entitled_until > said.granted_at AND (
-        known.entitled_until > said.entitled_until
+        (
+            known.entitled_until > said.entitled_until
+            AND NOT iap.falls_short(known, said.entitled_until, said.granted_at))
         OR (
             known.entitled_until = said.entitled_until
             AND (
@@ -11288,6 +11313,8 @@ REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym te
 REVOKE ALL ON FUNCTION iap.erased_token(app_account_token text, salt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.falls_short(known iap.entitlements, until timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.fills_in(t iap.transactions, v iap.verified) FROM PUBLIC;
 
