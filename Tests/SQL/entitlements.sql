@@ -235,9 +235,24 @@ SELECT is(test.entitle(1, 'short1'), 3.0, 'the end of the week again');
 SELECT is(test.open_of('short1'), 'short2', 'grants no upgrade that ends later');
 SELECT is(test.entitle(2, 'short1'), 3.0, 'its own end');
 SELECT is(test.open_of('short1'), NULL, 'does');
-DELETE FROM iap.entitlements WHERE original_transaction_id = 'short1';
-DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'xa1', 'i1', 'z1', 'short1');
-DELETE FROM iap.moves WHERE transaction_id ~ '^([yxiz]|short)';
+-- Whichever is heard of first: the upgrade, or what it took the place of.
+CREATE FUNCTION test.uncover() RETURNS text
+LANGUAGE sql AS $$ SELECT test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)') $$;
+SELECT test.entitle(3, 'late1'), test.said_days_ago('late1', 2);
+SELECT test.period('late2', -1, 2, 'late1', 'premium.week');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'an upgrade that nothing tells of');
+SELECT is(test.uncover(), '0', 'stays granted');
+SELECT test.period('late1', -6, 1, 'late1', 'basic.week');
+SELECT is(test.uncover(), '1', 'until that is heard of which was granted');
+SELECT is(test.uncover(), '0', 'once');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'and is what is covered');
+SELECT is(test.open_of('late1'), 'late2', 'so that the upgrade is owed');
+SELECT is(test.entitle(2, 'late1'), 3.0, 'until the server says');
+SELECT is(test.open_of('late1'), NULL, 'that it granted it');
+SELECT is(test.uncover(), '0', 'and that stays');
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('short1', 'late1');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'xa1', 'i1', 'z1', 'short1', 'late1');
+DELETE FROM iap.moves WHERE transaction_id ~ '^([yxiz]|short|late[12])';
 
 -- A renewal whose end nobody knows yet is not covered by the grant of the period before.
 INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');

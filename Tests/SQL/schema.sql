@@ -7982,21 +7982,46 @@ CREATE FUNCTION iap.uncover(run bigint, at timestamp with time zone, most intege
     AS $$
 DECLARE
     since   timestamptz := iap.looks_back_to(at);
+    closed  audit.frontier := (SELECT frontier FROM audit.frontier);
     changes iap.change[];
 BEGIN
     SELECT coalesce(array_agg(ROW(held.t, iap.owed_again(held.t))::iap.change), '{}') INTO changes
     FROM (
         SELECT locked.t
-        FROM entitlements AS shortened
-        CROSS JOIN LATERAL (
-            SELECT black.transaction_id, black.bundle_id, black.environment
-            FROM transactions AS black
-            WHERE iap.is_of_original(
-                    black.transaction_id, black.original_transaction_id, shortened.original_transaction_id)
-                AND black.bundle_id = shortened.bundle_id AND black.delivered_by = 'entitlement'
-                AND black.refunded_at IS NULL
-                AND NOT iap.is_covered(ROW(black.*)::iap.transactions, ROW(shortened.*)::iap.entitlements, at)
-            OFFSET 0
+        FROM (
+            SELECT found.transaction_id, found.bundle_id, found.environment
+            FROM entitlements AS shortened
+            CROSS JOIN LATERAL (
+                SELECT black.transaction_id, black.bundle_id, black.environment
+                FROM transactions AS black
+                WHERE iap.is_of_original(
+                        black.transaction_id, black.original_transaction_id, shortened.original_transaction_id)
+                    AND black.bundle_id = shortened.bundle_id AND black.delivered_by = 'entitlement'
+                    AND black.refunded_at IS NULL
+                    AND NOT iap.is_covered(ROW(black.*)::iap.transactions, ROW(shortened.*)::iap.entitlements, at)
+                OFFSET 0
+            ) AS found
+            WHERE shortened.revoked_at IS NOT NULL
+                AND greatest(shortened.revoked_at, shortened.entitled_until) > since
+            UNION
+            -- An upgrade that the night before heard of, and of what it took the place of this one: as if in that
+            -- order, the grant of before was none of it.
+            SELECT found.transaction_id, found.bundle_id, found.environment
+            FROM transactions AS replaced
+            JOIN entitlements USING (original_transaction_id, bundle_id)
+            CROSS JOIN LATERAL (
+                SELECT black.transaction_id, black.bundle_id, black.environment
+                FROM transactions AS black
+                WHERE iap.is_of_original(
+                        black.transaction_id, black.original_transaction_id, replaced.original_transaction_id)
+                    AND black.bundle_id = replaced.bundle_id AND black.environment = replaced.environment
+                    AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
+                    AND black.product_id <> replaced.product_id AND black.purchased_at > replaced.purchased_at
+                    AND iap.is_bought_since(ROW(black.*)::iap.transactions, entitlements.granted_at)
+                OFFSET 0
+            ) AS found
+            WHERE iap.is_beyond(replaced.entry_id, closed.upto, closed.gaps)
+                AND (replaced.expires_at IS NOT NULL OR replaced.product_type = 'auto_renewable')
         ) AS found
         CROSS JOIN LATERAL (
             SELECT ROW(black.*)::iap.transactions AS t
@@ -8006,8 +8031,6 @@ BEGIN
                 AND black.refunded_at IS NULL
             FOR UPDATE SKIP LOCKED
         ) AS locked
-        WHERE shortened.revoked_at IS NOT NULL
-            AND greatest(shortened.revoked_at, shortened.entitled_until) > since
         LIMIT most
     ) AS held;
     IF changes <> '{}' THEN
@@ -8018,7 +8041,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the end of any more, and says how many: none, where none is left. A grant may be shortened while another session writes that it delivered.';
+COMMENT ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the end of any more, or that are upgrades of what entered the ledger after them, and was what had been granted; says how many: none, where none is left. A grant may be shortened while another session writes that it delivered.';
 
 CREATE FUNCTION iap.unnamed_receipts_of(pseudonym text) RETURNS bigint[]
     LANGUAGE plpgsql STABLE

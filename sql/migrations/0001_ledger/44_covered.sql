@@ -105,21 +105,46 @@ CREATE FUNCTION iap.uncover(run bigint, at timestamptz, most integer) RETURNS bi
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     since   timestamptz := iap.looks_back_to(at);
+    closed  audit.frontier := (SELECT frontier FROM audit.frontier);
     changes iap.change[];
 BEGIN
     SELECT coalesce(array_agg(ROW(held.t, iap.owed_again(held.t))::iap.change), '{}') INTO changes
     FROM (
         SELECT locked.t
-        FROM entitlements AS shortened
-        CROSS JOIN LATERAL (
-            SELECT black.transaction_id, black.bundle_id, black.environment
-            FROM transactions AS black
-            WHERE iap.is_of_original(
-                    black.transaction_id, black.original_transaction_id, shortened.original_transaction_id)
-                AND black.bundle_id = shortened.bundle_id AND black.delivered_by = 'entitlement'
-                AND black.refunded_at IS NULL
-                AND NOT iap.is_covered(ROW(black.*)::iap.transactions, ROW(shortened.*)::iap.entitlements, at)
-            OFFSET 0
+        FROM (
+            SELECT found.transaction_id, found.bundle_id, found.environment
+            FROM entitlements AS shortened
+            CROSS JOIN LATERAL (
+                SELECT black.transaction_id, black.bundle_id, black.environment
+                FROM transactions AS black
+                WHERE iap.is_of_original(
+                        black.transaction_id, black.original_transaction_id, shortened.original_transaction_id)
+                    AND black.bundle_id = shortened.bundle_id AND black.delivered_by = 'entitlement'
+                    AND black.refunded_at IS NULL
+                    AND NOT iap.is_covered(ROW(black.*)::iap.transactions, ROW(shortened.*)::iap.entitlements, at)
+                OFFSET 0
+            ) AS found
+            WHERE shortened.revoked_at IS NOT NULL
+                AND greatest(shortened.revoked_at, shortened.entitled_until) > since
+            UNION
+            -- An upgrade that the night before heard of, and of what it took the place of this one: as if in that
+            -- order, the grant of before was none of it.
+            SELECT found.transaction_id, found.bundle_id, found.environment
+            FROM transactions AS replaced
+            JOIN entitlements USING (original_transaction_id, bundle_id)
+            CROSS JOIN LATERAL (
+                SELECT black.transaction_id, black.bundle_id, black.environment
+                FROM transactions AS black
+                WHERE iap.is_of_original(
+                        black.transaction_id, black.original_transaction_id, replaced.original_transaction_id)
+                    AND black.bundle_id = replaced.bundle_id AND black.environment = replaced.environment
+                    AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
+                    AND black.product_id <> replaced.product_id AND black.purchased_at > replaced.purchased_at
+                    AND iap.is_bought_since(ROW(black.*)::iap.transactions, entitlements.granted_at)
+                OFFSET 0
+            ) AS found
+            WHERE iap.is_beyond(replaced.entry_id, closed.upto, closed.gaps)
+                AND (replaced.expires_at IS NOT NULL OR replaced.product_type = 'auto_renewable')
         ) AS found
         CROSS JOIN LATERAL (
             SELECT ROW(black.*)::iap.transactions AS t
@@ -129,8 +154,6 @@ BEGIN
                 AND black.refunded_at IS NULL
             FOR UPDATE SKIP LOCKED
         ) AS locked
-        WHERE shortened.revoked_at IS NOT NULL
-            AND greatest(shortened.revoked_at, shortened.entitled_until) > since
         LIMIT most
     ) AS held;
     IF changes <> '{}' THEN
@@ -142,8 +165,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.uncover IS
     'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to '
-    'the end of any more, and says how many: none, where none is left. A grant may be shortened while another session '
-    'writes that it delivered.';
+    'the end of any more, or that are upgrades of what entered the ledger after them, and was what had been granted; '
+    'says how many: none, where none is left. A grant may be shortened while another session writes that it delivered.';
 
 CREATE FUNCTION iap.connect() RETURNS void
 -- The planner takes what it can't see the number of for a third of all that ever moved: then it reads the whole ledger.
