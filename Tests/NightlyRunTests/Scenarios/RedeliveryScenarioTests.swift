@@ -100,6 +100,7 @@ import Verification
                 for one in taken { #expect(try await deliver(one, server) == "delivered") }
             }
             #expect(try await play.night(3).report.redeliveries == RedeliveryFigures(delivered: 2))
+            #expect(try await play.reportAgain().redeliveries == RedeliveryFigures(delivered: 2))
             #expect(try await play.night(4).report.redeliveries.isEmpty)
             #expect(try await play.count("iap.black WHERE delivered_by = 'claim'") == 2)
         }
