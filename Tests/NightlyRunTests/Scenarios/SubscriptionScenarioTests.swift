@@ -269,8 +269,10 @@ import Testing
         }
     }
 
-    /// The grant of the year reaches over the upgrade, and was said before anybody bought it.
-    @Test func anUpgradeThatTheServerNeverHeardOfIsNotGrantedByWhatItReplaces() async throws {
+    /// The grant of the year reaches over the upgrade, and was said before anybody bought it; whichever of the two the
+    /// night hears of first.
+    @Test(arguments: [false, true])
+    func anUpgradeThatTheServerNeverHeardOfIsNotGrantedByWhatItReplaces(isUpgradeFirst: Bool) async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])
             let ids = [("2000000000000100", "vip.year", 2_000.0), ("2000000000000109", "vip.plus", 900)]
@@ -287,14 +289,18 @@ import Testing
                 INSERT INTO iap.products (bundle_id, product_id, type, name)
                 SELECT \(Play.bundleID), unnest(ARRAY['vip.year', 'vip.plus']), 'auto_renewable', 'VIP'
                 """)
-            try await play.upload(play.receipt([year, upgrade]), for: year)
             try await entitle(play, until: try #require(year.expiresAt), at: year.purchasedAt)
-            let found = try #require(try await play.night().findings.cases.first)
+            if isUpgradeFirst {
+                try await play.upload(play.receipt([upgrade]), for: upgrade)
+                #expect(try await play.night().findings.caseIDs.isEmpty)
+            }
+            try await play.upload(play.receipt([year, upgrade]), for: year)
+            let found = try #require(try await play.night(2).findings.cases.first)
             #expect(found.key.id.text == upgrade.id)
             #expect(found.assessment.reasons.first == .accessGap)
             // Whatever a hand wrote there, the night goes on.
             try await play.administer("UPDATE iap.entitlements SET entitled_until = '-infinity'")
-            #expect(try await play.night(2).findings.caseIDs == [upgrade.id])
+            #expect(try await play.night(3).findings.caseIDs == [upgrade.id])
         }
     }
 
