@@ -8004,8 +8004,8 @@ BEGIN
             WHERE shortened.revoked_at IS NOT NULL
                 AND greatest(shortened.revoked_at, shortened.entitled_until) > since
             UNION
-            -- An upgrade that the night before heard of, and of what it took the place of this one: as if in that
-            -- order, the grant of before was none of it.
+            -- An upgrade that was heard of before what it took the place of: only now it shows that the grant was none
+            -- of the upgrade's.
             SELECT found.transaction_id, found.bundle_id, found.environment
             FROM transactions AS replaced
             JOIN entitlements USING (original_transaction_id, bundle_id)
@@ -8041,7 +8041,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the end of any more, or that are upgrades of what entered the ledger after them, and was what had been granted; says how many: none, where none is left. A grant may be shortened while another session writes that it delivered.';
+COMMENT ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the end of any more, or that are upgrades and were taken for granted before that was heard of which they took the place of; says how many: none, where none is left. A grant may be shortened while another session writes that it delivered.';
 
 CREATE FUNCTION iap.unnamed_receipts_of(pseudonym text) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
