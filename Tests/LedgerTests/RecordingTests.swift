@@ -138,10 +138,8 @@ import Testing
         try await withLedger { ledger in
             let session = try await ledger.session()
             defer { session.close() }
-            let holder = try await ledger.database.connect()
+            let holder = try await ledger.database.connectLocking(table, in: mode)
             defer { holder.close() }
-            try await holder.execute("BEGIN")
-            try await holder.execute("LOCK TABLE \(unsafe: table) IN \(unsafe: mode) MODE")
             #expect(try await session.holdersOfRows().count == 1)
             try await holder.execute("ROLLBACK")
             #expect(try await session.holdersOfRows().isEmpty)
@@ -383,10 +381,8 @@ import Testing
                 FROM generate_series(1, 20000) AS number
                 """)
             let known: SQL = "(SELECT reltuples::bigint FROM pg_class WHERE oid = 'iap.sightings'::regclass)"
-            let cleaning = try await ledger.database.connect()
+            let cleaning = try await ledger.database.connectLocking("iap.sightings", in: "SHARE UPDATE EXCLUSIVE")
             defer { cleaning.close() }
-            try await cleaning.execute("BEGIN")
-            try await cleaning.execute("LOCK TABLE iap.sightings IN SHARE UPDATE EXCLUSIVE MODE")
             try await session.analyzeGrown()
             #expect(try await ledger.value(known, as: Int64.self) < 20000)
             try await cleaning.execute("COMMIT")

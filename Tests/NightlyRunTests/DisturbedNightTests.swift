@@ -28,10 +28,8 @@ import Testing
         try await withStage(customers: 20) { stage in
             var stage = stage
             if isLimited { stage.settings.batchSize = 5 }
-            let admin = try await stage.database.connect()
+            let admin = try await stage.database.connectLocking("iap.sightings", in: "EXCLUSIVE")
             defer { admin.close() }
-            try await admin.execute("BEGIN")
-            try await admin.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
             let waiting = try await admin.query("SELECT count(*) AS n FROM iap.receipts WHERE state = 'waiting'").first
             let due = Int(try #require(waiting).decode("n", as: Int64.self))
             async let run = stage.run(RunOptions(limit: isLimited ? due : nil, now: Stage.now))
@@ -53,7 +51,7 @@ import Testing
             let (report, losses) = try await Self.run(stage) { admin in
                 try await Self.refuse(admin, database)
                 try await Task.sleep(for: .seconds(2))
-                try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
+                try await Self.allow(-1, to: database, admin)
             }
             // A night that was over before would show nothing.
             #expect(!losses.isEmpty)
@@ -76,10 +74,10 @@ import Testing
                 SELECT iap.submit_receipt(\(Play.bundleID), 'u' || n, 'no receipt ' || n)
                 FROM generate_series(1, 520) AS n
                 """)
-            try await admin.execute("ALTER DATABASE \(identifier: play.database.name) CONNECTION LIMIT 3")
+            try await Self.allow(3, to: play.database, admin)
             let report = try await hurried.night().report
             #expect(report.outcome == .complete && report.receipts.tried == 520)
-            try await admin.execute("ALTER DATABASE \(identifier: play.database.name) CONNECTION LIMIT -1")
+            try await Self.allow(-1, to: play.database, admin)
         }
     }
 
@@ -96,7 +94,7 @@ import Testing
             }
             let admin = try await database.connect()
             defer { admin.close() }
-            try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
+            try await Self.allow(-1, to: database, admin)
             #expect(try await stage.run().report.outcome == .complete)
         }
     }
@@ -106,11 +104,9 @@ import Testing
         try await withStage(customers: 20) { stage in
             let admin = try await stage.database.connect()
             defer { admin.close() }
-            let holder = try await stage.database.connect()
-            defer { holder.close() }
-            try await holder.execute("BEGIN")
             // In the way of hearing, once the run has its row.
-            try await holder.execute("LOCK TABLE iap.handed_notices IN ACCESS EXCLUSIVE MODE")
+            let holder = try await stage.database.connectLocking("iap.handed_notices")
+            defer { holder.close() }
             var hurried = stage
             hurried.settings.patience = 1
             async let run = hurried.run()
@@ -122,7 +118,7 @@ import Testing
             } catch {
                 #expect((error as? JobError)?.exitCode == .tryLater && "\(error)".contains("waits for the next night"))
             }
-            try await admin.execute("ALTER DATABASE \(identifier: stage.database.name) CONNECTION LIMIT -1")
+            try await Self.allow(-1, to: stage.database, admin)
             #expect(try await stage.run().report.outcome == .complete)
         }
     }
@@ -132,11 +128,9 @@ import Testing
         try await withStage(customers: 20) { stage in
             let admin = try await stage.database.connect()
             defer { admin.close() }
-            let holder = try await stage.database.connect()
-            defer { holder.close() }
-            try await holder.execute("BEGIN")
             // In the way of hearing, once the run has its row.
-            try await holder.execute("LOCK TABLE iap.handed_notices IN ACCESS EXCLUSIVE MODE")
+            let holder = try await stage.database.connectLocking("iap.handed_notices")
+            defer { holder.close() }
             async let run = stage.run()
             try await stage.database.waitUntilSomebodyWaitsForALock()
             // With what is in the way.
@@ -149,10 +143,8 @@ import Testing
     /// From the row on the night is one run, whose row says how it ended: nobody killed it.
     @Test func aLockInTheWayOfHearingIsWaitedForInTheSameRun() async throws {
         try await withStage(customers: 20) { stage in
-            let holder = try await stage.database.connect()
+            let holder = try await stage.database.connectLocking("iap.handed_notices")
             defer { holder.close() }
-            try await holder.execute("BEGIN")
-            try await holder.execute("LOCK TABLE iap.handed_notices IN ACCESS EXCLUSIVE MODE")
             var hurried = stage
             hurried.settings.patience = 3
             do {
@@ -194,8 +186,14 @@ import Testing
         return (run.report, losses.withLock { $0 })
     }
 
+    /// Lets in so many sessions, or as many as come for -1. A superuser's is counted, and never refused.
+    private static func allow(_ sessions: Int, to database: ScratchDatabase, _ admin: Connection) async throws {
+        try await admin.execute(
+            "ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT \(unsafe: String(sessions))")
+    }
+
     private static func refuse(_ admin: Connection, _ database: ScratchDatabase) async throws {
-        try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT 0")
+        try await allow(0, to: database, admin)
         try await endSessions(admin)
     }
 

@@ -22,6 +22,16 @@ public struct ScratchDatabase: Sendable {
     public func connect(as role: String) async throws -> Connection {
         try await .connect(ConnectionSettings(conninfo(as: role)))
     }
+
+    /// A session of the superuser that holds a table's lock until its transaction ends.
+    ///
+    /// - Parameter mode: as in `LOCK TABLE … IN … MODE`.
+    public func connectLocking(_ table: String, in mode: String = "ACCESS EXCLUSIVE") async throws -> Connection {
+        let holder = try await connect()
+        try await holder.execute("BEGIN")
+        try await holder.execute("LOCK TABLE \(unsafe: table) IN \(unsafe: mode) MODE")
+        return holder
+    }
 }
 
 /// Runs a test in a database of its own, which is dropped afterwards: with all migrations and roles, or empty.

@@ -17,10 +17,8 @@ import Testing
         try await withStage(customers: 30) { stage in
             var stage = stage
             stage.settings.patience = 1
-            let holder = try await stage.database.connect()
+            let holder = try await stage.database.connectLocking(table)
             defer { holder.close() }
-            try await holder.execute("BEGIN")
-            try await holder.execute("LOCK TABLE \(unsafe: table) IN ACCESS EXCLUSIVE MODE")
             do {
                 let (report, _) = try await stage.run()
                 #expect(report.outcome != .complete)
@@ -39,10 +37,8 @@ import Testing
         try await withStage(customers: 30) { stage in
             var stage = stage
             stage.settings.patience = 1
-            let holder = try await stage.database.connect()
+            let holder = try await stage.database.connectLocking("iap.sightings", in: "EXCLUSIVE")
             defer { holder.close() }
-            try await holder.execute("BEGIN")
-            try await holder.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
             let (report, _) = try await stage.run()
             #expect(report.outcome != .complete)
             #expect(report.leftOut.receipts > 0 && report.leftOut.receipts == report.receipts.left)
