@@ -139,7 +139,7 @@ GRANT EXECUTE ON FUNCTION
     -- Entitlements.
     iap.connect, iap.cover, iap.cover_entitled, iap.granted_after, iap.is_bought_since, iap.is_covered,
     iap.is_granted, iap.is_granted_already, iap.is_granted_elsewhere, iap.is_late_case, iap.reaches,
-    iap.take_for_entitlement, iap.uncover,
+    iap.said_for, iap.take_for_entitlement, iap.uncover,
     -- Notices, and what Apple is asked.
     iap.asked_after_expiry, iap.hand_in, iap.known_of_heard, iap.note_answers, iap.note_checks, iap.note_customers,
     iap.note_entered, iap.note_hearing, iap.note_prices, iap.owners_by_token, iap.postpone_questions,
@@ -230,7 +230,8 @@ GRANT EXECUTE ON FUNCTION
     iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by, iap.type_of,
     iap.withdraw_counted_twice, iap.withdraw_restored,
     -- Entitlements.
-    iap.cover_superseded, iap.falls_short, iap.import_entitlements, iap.reaches, iap.revoke_entitlement,
+    iap.cover_superseded, iap.import_entitlements, iap.is_said_for_upgrade, iap.keep_entitlement, iap.reaches,
+    iap.revoke_entitlement,
     -- Imports.
     iap.import_deliveries, iap.imported, iap.take_imported, iap.take_orders, iap.withdraw_beside,
     audit.receipt_seal

@@ -150,7 +150,7 @@ $$;
 CREATE FUNCTION test.import(original text, days integer, revoked_days integer DEFAULT NULL) RETURNS text
 LANGUAGE sql AS $$
     SELECT test.run_as('iap_import', format(
-        'SELECT iap.import_entitlements(ARRAY[ROW(%L, %L, %L, %L, %L, %L, %L, NULL)::iap.entitlements])',
+        'SELECT iap.import_entitlements(ARRAY[ROW(%L, %L, %L, %L, %L, %L, %L, NULL, NULL, NULL)::iap.entitlements])',
         $1, 'com.example.a', 'bob', now() + $2 * interval '1 day', now(), now(), now() + $3 * interval '1 day'))
 $$;
 SELECT test.imported_in_time(id) FROM unnest(ARRAY['later5', 'later6', 'later7', 'later8', 'later9']) AS id;
@@ -174,7 +174,7 @@ LANGUAGE sql AS $$
         'SELECT iap.import_entitlements(%L)',
         (
             SELECT array_agg(ROW(
-                original, 'com.example.a', 'ann', now() + day * interval '1 day', now(), now(), NULL,
+                original, 'com.example.a', 'ann', now() + day * interval '1 day', now(), now(), NULL, NULL, NULL,
                 NULL)::iap.entitlements)
             FROM unnest(days) AS day)))
 $$;
@@ -188,8 +188,10 @@ SELECT results_eq(
     $$VALUES ('latera' COLLATE "C", 'entitlement'), ('laterb', 'entitlement'), ('laterc', 'claim')$$,
     'comes late for what was granted in time');
 SELECT is(
-    (SELECT count(*) FROM iap.entitlements WHERE original_transaction_id ~ '^later[ab]' AND granted_at = now()),
-    2::bigint, 'and is the word on what comes next');
+    (
+        SELECT count(*) FROM iap.entitlements
+        WHERE original_transaction_id ~ '^later[ab]' AND coalesce(shorter_at, granted_at) = now()
+    ), 2::bigint, 'and is the word on what comes next');
 DELETE FROM iap.transactions WHERE transaction_id ~ '^later[abc]';
 DELETE FROM iap.moves WHERE transaction_id ~ '^later[abc]';
 DELETE FROM iap.cases WHERE transaction_id ~ '^later[ab]';
@@ -235,23 +237,48 @@ SELECT is(test.entitle(1, 'short1'), 3.0, 'the end of the week again');
 SELECT is(test.open_of('short1'), 'short2', 'grants no upgrade that ends later');
 SELECT is(test.entitle(2, 'short1'), 3.0, 'its own end');
 SELECT is(test.open_of('short1'), NULL, 'does');
+-- Nor one that Apple tells of later, unlike what it was said for.
+CREATE FUNCTION test.covered() RETURNS text
+LANGUAGE sql AS $$ SELECT test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)') $$;
+SELECT test.period('short3', -9, 3, 'short3', 'basic.week'), test.entitle(9, 'short3'),
+    test.said_days_ago('short3', 6), test.entitle(3, 'short3');
+SELECT test.period('short4', -5, 4, 'short3', 'premium.week');
+SELECT is(test.covered(), '0', 'the end of the week was said, and an upgrade is heard of that nobody granted');
+SELECT test.period('short5', -4, 2, 'short3', 'premium.day');
+SELECT is(test.covered(), '1', 'as one was that ends by then');
+SELECT is(test.open_of('short3'), 'short4', 'it is owed');
+UPDATE iap.entitlements SET shorter_at = now() - interval '3 days' WHERE original_transaction_id = 'short3';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 'short3';
+SELECT is(test.entitle(3, 'short3'), 9.0, 'a word that is said again');
+SELECT test.period('short6', -2, 3, 'short3', 'premium.day');
+SELECT is(test.covered(), '0', 'was not said for what was bought since');
+SELECT test.entitle(3, 'short3');
+SELECT is(test.open_of('short3'), 'short4', 'but where that is owed and ends then');
+SELECT test.entitle(9.5, 'short3');
+SELECT is(test.open_of('short3'), NULL, 'what reaches further is of all');
+SELECT test.entitle(3, 'short3'),
+    test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'short3', now() + interval '3 days')$$);
+SELECT is(
+    (SELECT shorter_until FROM iap.entitlements WHERE original_transaction_id = 'short3'), NULL,
+    'and what is taken back is granted by no shorter word');
 -- Whichever is heard of first: the upgrade, or what it took the place of.
 CREATE FUNCTION test.uncover() RETURNS text
 LANGUAGE sql AS $$ SELECT test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)') $$;
 SELECT test.entitle(3, 'late1'), test.said_days_ago('late1', 2);
 SELECT test.period('late2', -1, 2, 'late1', 'premium.week');
-SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'an upgrade that nothing tells of');
+SELECT is(test.covered(), '1', 'an upgrade that nothing tells of');
 SELECT is(test.uncover(), '0', 'stays granted');
 SELECT test.period('late1', -6, 1, 'late1', 'basic.week');
 SELECT is(test.uncover(), '1', 'until that is heard of which was granted');
 SELECT is(test.uncover(), '0', 'once');
-SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'and is what is covered');
+SELECT is(test.covered(), '1', 'and is what is covered');
 SELECT is(test.open_of('late1'), 'late2', 'so that the upgrade is owed');
 SELECT is(test.entitle(2, 'late1'), 3.0, 'until the server says');
 SELECT is(test.open_of('late1'), NULL, 'that it granted it');
 SELECT is(test.uncover(), '0', 'and that stays');
-DELETE FROM iap.entitlements WHERE original_transaction_id IN ('short1', 'late1');
-DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'xa1', 'i1', 'z1', 'short1', 'late1');
+DELETE FROM iap.entitlements WHERE original_transaction_id IN ('short1', 'short3', 'late1');
+DELETE FROM iap.transactions
+WHERE original_transaction_id IN ('y1', 'x1', 'xa1', 'i1', 'z1', 'short1', 'short3', 'late1');
 DELETE FROM iap.moves WHERE transaction_id ~ '^([yxiz]|short|late[12])';
 
 -- A renewal whose end nobody knows yet is not covered by the grant of the period before.

@@ -2159,6 +2159,8 @@ CREATE TABLE iap.entitlements (
     first_granted_at timestamp with time zone NOT NULL,
     granted_at timestamp with time zone NOT NULL,
     revoked_at timestamp with time zone,
+    shorter_until timestamp with time zone,
+    shorter_at timestamp with time zone,
     seal bigint
 );
 
@@ -2204,7 +2206,7 @@ BEGIN
             ON iap.is_of_original(
                     white.transaction_id, white.original_transaction_id, e.original_transaction_id)
                 AND white.bundle_id = e.bundle_id AND white.place = 'white'
-        WHERE iap.is_granted(ROW(white.*)::iap.transactions, ROW(e.*)::iap.entitlements, e.granted_at, at)
+        WHERE iap.is_granted(ROW(white.*)::iap.transactions, ROW(e.*)::iap.entitlements, at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE OF white SKIP LOCKED
     ) AS held;
@@ -2369,7 +2371,7 @@ BEGIN
         WHEN t.place = 'black' AND t.delivered_by = 'entitlement' AND EXISTS (
             SELECT FROM entitlements AS e
             WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
-                AND e.granted_at BETWEEN r.taken_at AND r.due_at) THEN 'redelivered'
+                AND iap.said_for(t, e) BETWEEN r.taken_at AND r.due_at) THEN 'redelivered'
         WHEN t.place = 'black' THEN 'delivered'
         WHEN t.place = 'white' AND iap.redeliverable_to(t) = r.user_id THEN NULL
         -- What another session held when it was granted: granted again, it is written, and nobody has it twice.
@@ -2615,7 +2617,7 @@ BEGIN
     END IF;
 
     word := ROW(
-        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL,
+        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL, NULL, NULL,
         NULL)::iap.entitlements;
     word.seal := audit.seal(word);
     INSERT INTO iap.entitlements SELECT word.* ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
@@ -2640,8 +2642,8 @@ BEGIN
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
             AND (
-                iap.is_granted(ROW(white.*)::iap.transactions, word, at, at)
-                OR iap.is_granted(ROW(white.*)::iap.transactions, known, known.granted_at, at))
+                iap.is_granted(ROW(white.*)::iap.transactions, word, at, said_at => at)
+                OR iap.is_granted(ROW(white.*)::iap.transactions, known, at))
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -2929,22 +2931,6 @@ $$;
 
 COMMENT ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) IS 'A transaction that is not owed. Refunded without a word of Apple''s, it counts as refunded at that moment.';
 
-CREATE FUNCTION iap.falls_short(known iap.entitlements, until timestamp with time zone, at timestamp with time zone) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT FROM iap.transactions AS white
-        WHERE iap.is_of_original(
-                white.transaction_id, white.original_transaction_id, known.original_transaction_id)
-            AND white.bundle_id = known.bundle_id AND white.place = 'white'
-            AND white.purchased_at > known.granted_at AND white.purchased_at <= at
-            AND iap.reaches(known.entitled_until, white.expires_at) AND NOT iap.reaches(until, white.expires_at));
-END
-$$;
-
-COMMENT ON FUNCTION iap.falls_short(known iap.entitlements, until timestamp with time zone, at timestamp with time zone) IS 'Whether a word ends before what is owed and was bought since the grant does: then it was not said for that, and says again what was granted before, such as the period to which a billing grace was added.';
-
 CREATE FUNCTION iap.fills_in(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -3006,7 +2992,7 @@ BEGIN
         FROM transactions AS white
         JOIN entitlements USING (original_transaction_id, bundle_id)
         WHERE white.place = 'white'
-            AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, at)
             AND (white.bundle_id, white.purchased_at, white.transaction_id, white.environment)
                 > (reached.bundle_id, reached.purchased_at, reached.transaction_id, reached.environment)
         ORDER BY white.bundle_id, white.purchased_at, white.transaction_id, white.environment
@@ -3423,13 +3409,15 @@ DECLARE
     latest iap.entitlements[];
     taken  bigint;
     word   record;
+    became iap.entitlements;
 BEGIN
     PERFORM iap.cover_superseded(words);
     -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
     SELECT array_agg(furthest::iap.entitlements) INTO latest
     FROM (
         SELECT DISTINCT ON (original_transaction_id, bundle_id)
-            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at, seal
+            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at,
+            shorter_until, shorter_at, seal
         FROM unnest(words) WITH ORDINALITY AS said
         ORDER BY original_transaction_id, bundle_id, least(entitled_until, revoked_at) DESC, ordinality DESC
     ) AS furthest;
@@ -3438,17 +3426,18 @@ BEGIN
     FROM (
         SELECT
             original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at,
-            granted_at, revoked_at
+            granted_at, revoked_at, NULL::timestamptz AS shorter_until, NULL::timestamptz AS shorter_at
         FROM unnest(latest)
     ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
-        revoked_at = EXCLUDED.revoked_at,
+        revoked_at = EXCLUDED.revoked_at, shorter_until = NULL, shorter_at = NULL,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
             known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
-            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL)::iap.entitlements)
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL, NULL,
+            NULL)::iap.entitlements)
             ELSE known.seal END
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
@@ -3472,7 +3461,9 @@ BEGIN
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
         WHERE known.entitled_until > remaining.entitled_until
             -- What was granted since, beyond what was revoked, is another grant.
-            AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
+            AND (
+                revoked.entitled_until >= known.entitled_until
+                OR revoked.revoked_at >= coalesce(known.shorter_at, known.granted_at))
         ORDER BY original_transaction_id, bundle_id
     LOOP
         PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
@@ -3481,30 +3472,41 @@ BEGIN
 
     -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the
     -- grant was just taken back to.
-    UPDATE entitlements AS known
-    SET granted_at = said.granted_at,
-        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
-            known.original_transaction_id, known.bundle_id, known.user_id, known.entitled_until, known.first_granted_at,
-            said.granted_at, known.revoked_at, NULL)::iap.entitlements)
-            ELSE known.seal END
-    FROM (
+    FOR word IN
         SELECT
-            original_transaction_id, bundle_id, min(entitled_until) AS entitled_until,
-            array_agg(entitled_until) AS ends, granted_at
-        FROM unnest(words)
-        WHERE revoked_at IS NULL AND entitled_until > granted_at
-        GROUP BY original_transaction_id, bundle_id, granted_at
-    ) AS said
-    WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
-        AND (
-            (
-                known.entitled_until > said.entitled_until
-                AND NOT iap.falls_short(
-                    ROW(known.*)::iap.entitlements,
-                    (SELECT max(ends) FROM unnest(said.ends) AS ends WHERE ends < known.entitled_until),
-                    said.granted_at))
-            OR (known.entitled_until = said.entitled_until AND known.revoked_at >= said.granted_at))
-        AND known.granted_at < said.granted_at;
+            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.until,
+            e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at AS is_taken_back_to
+        FROM (
+            SELECT original_transaction_id, bundle_id, granted_at, array_agg(entitled_until) AS ends
+            FROM unnest(words)
+            WHERE revoked_at IS NULL AND entitled_until > granted_at
+            GROUP BY original_transaction_id, bundle_id, granted_at
+        ) AS said
+        JOIN entitlements AS e USING (original_transaction_id, bundle_id)
+        CROSS JOIN LATERAL (
+            SELECT max(ends) AS until FROM unnest(said.ends) AS ends WHERE ends < e.entitled_until
+        ) AS shorter
+        WHERE coalesce(e.shorter_at, e.granted_at) < said.granted_at
+            AND (
+                (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
+                OR shorter.until <> coalesce(e.shorter_until, '-infinity')
+                OR (
+                    shorter.until IS NOT NULL
+                    AND iap.is_said_for_upgrade(ROW(e.*)::iap.entitlements, said.ends, e.shorter_at)))
+        ORDER BY original_transaction_id, bundle_id
+        FOR UPDATE OF e
+    LOOP
+        became := word.known;
+        IF word.is_taken_back_to THEN
+            became.granted_at := word.granted_at;
+            became.shorter_until := NULL;
+            became.shorter_at := NULL;
+        ELSE
+            became.shorter_until := word.until;
+            became.shorter_at := word.granted_at;
+        END IF;
+        PERFORM iap.keep_entitlement(word.known, became);
+    END LOOP;
     RETURN taken;
 END
 $$;
@@ -3676,7 +3678,7 @@ CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timest
                 ($1).product_type = 'auto_renewable'
                 OR (($1).product_type IS NULL AND ($1).transaction_id <> ($1).original_transaction_id))
             AND ($2).entitled_until <> 'infinity'
-            THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
+            THEN iap.said_for($1, $2) > ($1).purchased_at - interval '1 day'
                 AND ($2).entitled_until > ($1).purchased_at + interval '2 days'
                 AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
         -- What has no end of its own was granted, or it was taken back, perhaps from a moment on that lies ahead.
@@ -3751,16 +3753,16 @@ CREATE FUNCTION iap.is_given_up(r iap.redeliveries) RETURNS boolean
 
 COMMENT ON FUNCTION iap.is_given_up(r iap.redeliveries) IS 'Whether a redelivery was taken as often as it may be, and its last lease is over: it waits for a person.';
 
-CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
+CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone, said_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     AS $_$
-    SELECT iap.is_covered($1, $2, $4) AND NOT iap.is_late_case($1, $3)
+    SELECT iap.is_covered($1, $2, $3) AND NOT iap.is_late_case($1, coalesce($4, iap.said_for($1, $2)))
         -- Most were bought before it: no call for each.
-        AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
-        AND NOT iap.is_granted_elsewhere($1, ($2).granted_at)
+        AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, iap.said_for($1, $2)))
+        AND NOT iap.is_granted_elsewhere($1, iap.said_for($1, $2))
 $_$;
 
-COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of, nor in the other environment. said_at is when the server said so last, also where it granted no more by that.';
+COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone, said_at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of, nor in the other environment. said_at is when the server said so last, where it granted no more by that.';
 
 CREATE FUNCTION iap.is_granted_already(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3769,7 +3771,7 @@ BEGIN
     RETURN EXISTS (
         SELECT FROM entitlements AS e
         WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
-            AND iap.is_granted(t, ROW(e.*)::iap.entitlements, e.granted_at, iap.present()));
+            AND iap.is_granted(t, ROW(e.*)::iap.entitlements, iap.present()));
 END
 $$;
 
@@ -4014,6 +4016,21 @@ CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
 
 COMMENT ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) IS 'Whether iap.refunded_as names another transaction id.';
 
+CREATE FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamp with time zone[], since timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM iap.transactions AS white
+        JOIN unnest(ends) AS until ON white.expires_at <= until AND white.expires_at > until - interval '1 day'
+        WHERE iap.is_of_original(
+                white.transaction_id, white.original_transaction_id, known.original_transaction_id)
+            AND white.bundle_id = known.bundle_id AND white.place = 'white' AND white.purchased_at > since);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamp with time zone[], since timestamp with time zone) IS 'Whether a word that says an end again is of what is owed and was bought since: that ends then, perhaps rounded up to the end of a day.';
+
 CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $_$
@@ -4066,7 +4083,7 @@ CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlemen
 BEGIN
     UPDATE iap.entitlements
     SET user_id = became.user_id, entitled_until = became.entitled_until, granted_at = became.granted_at,
-        revoked_at = became.revoked_at,
+        revoked_at = became.revoked_at, shorter_until = became.shorter_until, shorter_at = became.shorter_at,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN was.seal = audit.seal(was) THEN audit.seal(became) ELSE was.seal END
     WHERE original_transaction_id = was.original_transaction_id AND bundle_id = was.bundle_id;
@@ -6648,6 +6665,10 @@ BEGIN
     IF known.entitled_until > ends THEN
         word.entitled_until := ends;
         word.revoked_at := at;
+        IF word.shorter_until >= ends THEN
+            word.shorter_until := NULL;
+            word.shorter_at := NULL;
+        END IF;
         PERFORM iap.keep_entitlement(known, word);
     END IF;
 
@@ -6676,45 +6697,52 @@ CREATE FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) RE
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    word iap.entitlements := said;
+    word iap.entitlements := known;
 BEGIN
-    IF said.entitled_until > said.granted_at AND (
-        (
-            known.entitled_until > said.entitled_until
-            AND NOT iap.falls_short(known, said.entitled_until, said.granted_at))
-        OR (
-            known.entitled_until = said.entitled_until
-            AND (
-                said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
-                -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
-                -- too.
-                OR EXISTS (
-                    SELECT FROM iap.transactions AS white
-                    WHERE iap.is_of_original(
-                            white.transaction_id, white.original_transaction_id, said.original_transaction_id)
-                        AND white.bundle_id = said.bundle_id AND white.place = 'white'
-                        AND white.purchased_at > known.granted_at AND white.expires_at <= said.entitled_until
-                        AND white.expires_at > said.entitled_until - interval '1 day'))))
-    THEN
-        -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of
-        -- what was taken back.
-        word := known;
-        word.granted_at := said.granted_at;
-        word.revoked_at := NULL;
-    ELSIF known.entitled_until >= said.entitled_until THEN
+    IF said.entitled_until > known.entitled_until THEN
+        word := said;
+        word.first_granted_at := known.first_granted_at;
+    ELSIF said.entitled_until <= said.granted_at THEN
         -- Nothing new; a period that is delivered late ends before what is granted already.
-        word := known;
+        NULL;
+    ELSIF said.entitled_until < known.entitled_until THEN
+        -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
+        IF said.entitled_until IS DISTINCT FROM known.shorter_until OR known.revoked_at IS NOT NULL
+            OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.shorter_at)
+        THEN
+            word.shorter_until := said.entitled_until;
+            word.shorter_at := said.granted_at;
+            word.revoked_at := NULL;
+        END IF;
+    ELSIF said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
+        OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.granted_at)
+    THEN
+        word.granted_at := said.granted_at;
+        word.shorter_until := NULL;
+        word.shorter_at := NULL;
+        word.revoked_at := NULL;
     END IF;
     -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
     IF known.entitled_until = said.entitled_until AND NOT iap.is_pseudonym(known.user_id) THEN
         word.user_id := said.user_id;
     END IF;
-    word.first_granted_at := known.first_granted_at;
     RETURN word;
 END
 $$;
 
 COMMENT ON FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) IS 'What is granted once an app''s server has said another word on it: until the later end of both, and as the later word has it where that says something new.';
+
+CREATE FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT CASE
+        WHEN ($1).expires_at IS NULL AND ($2).shorter_until > ($1).purchased_at + interval '2 days' THEN ($2).shorter_at
+        WHEN iap.reaches(($2).shorter_until, ($1).expires_at) THEN ($2).shorter_at
+        ELSE ($2).granted_at
+    END
+$_$;
+
+COMMENT ON FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) IS 'When the last word was said that may have granted a period: the shorter one where that reaches to its end. Where Apple has yet to tell the end, see iap.is_covered.';
 
 CREATE FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -8017,7 +8045,8 @@ BEGIN
                     AND black.bundle_id = replaced.bundle_id AND black.environment = replaced.environment
                     AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
                     AND black.product_id <> replaced.product_id AND black.purchased_at > replaced.purchased_at
-                    AND iap.is_bought_since(ROW(black.*)::iap.transactions, entitlements.granted_at)
+                    AND iap.is_bought_since(
+                        ROW(black.*)::iap.transactions, iap.said_for(ROW(black.*)::iap.transactions, entitlements))
                 OFFSET 0
             ) AS found
             WHERE iap.is_beyond(replaced.entry_id, closed.upto, closed.gaps)
@@ -11337,8 +11366,6 @@ REVOKE ALL ON FUNCTION iap.erased_token(app_account_token text, salt text) FROM 
 
 REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.falls_short(known iap.entitlements, until timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION iap.fills_in(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
@@ -11387,7 +11414,7 @@ REVOKE ALL ON FUNCTION iap.is_elsewhere(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_given_up(r iap.redeliveries) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone, said_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_granted_already(t iap.transactions) FROM PUBLIC;
 
@@ -11418,6 +11445,8 @@ REVOKE ALL ON FUNCTION iap.is_period_delivered(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.is_pseudonym(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamp with time zone[], since timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) FROM PUBLIC;
 
@@ -11604,6 +11633,8 @@ REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note
 REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) FROM PUBLIC;
 

@@ -11,7 +11,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     word iap.entitlements := ROW(
         original_transaction_id, 'com.example.a', user_id, now() + days * interval '1 day', now(), now(),
-        now() + revoked_days * interval '1 day', NULL)::iap.entitlements;
+        now() + revoked_days * interval '1 day', NULL, NULL, NULL)::iap.entitlements;
 BEGIN
     word.entitled_until := least(word.entitled_until, word.revoked_at);
     word.seal := audit.seal(word);
@@ -48,7 +48,7 @@ UPDATE iap.entitlements SET granted_at = granted_at - interval '1 day';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e);
 SELECT iap.import_entitlements(ARRAY[test.word(15, NULL, 'bo', 's2')]);
 SELECT results_eq(
-    'SELECT original_transaction_id FROM iap.entitlements WHERE granted_at = now()', $$VALUES ('s2' COLLATE "C")$$,
+    'SELECT original_transaction_id FROM iap.entitlements WHERE shorter_at = now()', $$VALUES ('s2' COLLATE "C")$$,
     'a word of one subscription is none of another');
 TRUNCATE iap.entitlements;
 INSERT INTO iap.entitlements SELECT * FROM test.granted_before;
@@ -84,17 +84,22 @@ SELECT is(
     (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now() - interval '9 days',
     'what is over says nothing of now');
 SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', 's4'), test.word(30, NULL, 'di', 's4')]);
-SELECT is(
-    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(), 'what goes on does');
+CREATE FUNCTION test.shorter() RETURNS SETOF record
+LANGUAGE sql AS $$
+    SELECT extract(day FROM now() - granted_at), extract(day FROM shorter_until - now()), shorter_at
+    FROM iap.entitlements WHERE original_transaction_id = 's4'
+$$;
+SELECT results_eq(
+    'SELECT test.shorter()', $$VALUES (ROW(9::numeric, 30::numeric, now()))$$,
+    'what goes on does, as far as it reaches');
 SELECT iap.import_entitlements(ARRAY[
     jsonb_populate_record(
-        test.word(30, NULL, 'di', 's4'), jsonb_build_object('granted_at', now() - interval '2 days'))]);
-SELECT is(
-    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(),
-    'but what another import read before');
+        test.word(20, NULL, 'di', 's4'), jsonb_build_object('granted_at', now() - interval '2 days'))]);
+SELECT results_eq(
+    'SELECT test.shorter()', $$VALUES (ROW(9::numeric, 30::numeric, now()))$$, 'but what another import read before');
 SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 300'], 'and shortens nothing');
--- But of no upgrade that ends later than that.
-UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
+-- A row that is there night for night says nothing new, until what is owed ends with it.
+UPDATE iap.entitlements SET shorter_at = now() - interval '5 days' WHERE original_transaction_id = 's4';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
 CREATE FUNCTION test.owed_until(id text, days integer, product_id text, days_ago integer DEFAULT 1) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -107,19 +112,30 @@ BEGIN
     PERFORM iap.enter(ARRAY[v], 1, now());
 END
 $$;
-SELECT test.owed_until('s4', 300, 'basic', 20), test.owed_until('s4a', 40, 'premium'),
+SELECT test.owed_until('s4', 300, 'basic', 20), test.owed_until('s4a', 25, 'premium'),
     test.owed_until('s4b', 400, 'premium');
-SELECT test.run_as('iap_import', format(
-    'SELECT iap.import_entitlements(%L)',
-    ARRAY[test.word(300, NULL, 'di', 's4'), test.word(30, NULL, 'di', 's4'), test.word(20, NULL, 'di', 's4')]));
-SELECT is(
-    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now() - interval '9 days',
-    'what ends before an upgrade that is owed says nothing of that');
-SELECT iap.import_entitlements(ARRAY[
-    test.word(300, NULL, 'di', 's4'), test.word(40, NULL, 'di', 's4'), test.word(20, NULL, 'di', 's4')]);
-SELECT is(
-    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(),
-    'where a row reaches as far, that one does');
+CREATE FUNCTION test.import_days(VARIADIC days integer[]) RETURNS void
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_import', format(
+        'SELECT iap.import_entitlements(%L)',
+        (SELECT array_agg(test.word(day, NULL, 'di', 's4')) FROM unnest(days) AS day)))
+$$;
+SELECT test.import_days(300, 30, 20);
+SELECT results_eq(
+    'SELECT test.shorter()', $$VALUES (ROW(9::numeric, 30::numeric, now() - interval '5 days'))$$,
+    'what is there each night');
+SELECT test.import_days(300, 30, 25);
+SELECT results_eq(
+    'SELECT test.shorter()', $$VALUES (ROW(9::numeric, 30::numeric, now()))$$, 'unlike the row of an upgrade');
+SELECT test.import_days(300, 40, 25);
+SELECT results_eq(
+    'SELECT test.shorter()', $$VALUES (ROW(9::numeric, 30::numeric, now()))$$, 'once in an import');
+SELECT test.import_days(301);
+SELECT results_eq(
+    'SELECT test.shorter()', $$VALUES (ROW(0::numeric, NULL::numeric, NULL::timestamptz))$$,
+    'what reaches further than all of them takes their place');
+SELECT is_empty(
+    $$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%unsealed'$$, 'and each time the row is sealed anew');
 DELETE FROM iap.transactions WHERE original_transaction_id = 's4';
 -- A year that was given up for months: its row says that it was revoked, beside one that goes on.
 UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
@@ -179,7 +195,7 @@ SELECT (jsonb_populate_record(e, '{"bundle_id": "com.example.a", "seal": 1}')).*
 FROM iap.entitlements AS e WHERE original_transaction_id = 's9';
 SELECT iap.import_entitlements(ARRAY[test.word(30, NULL, 'di', 's9')]);
 SELECT results_eq(
-    $$SELECT bundle_id, granted_at = now(), seal = audit.seal(e) FROM iap.entitlements AS e
+    $$SELECT bundle_id, shorter_at IS NOT NULL, seal = audit.seal(e) FROM iap.entitlements AS e
     WHERE original_transaction_id = 's9' ORDER BY 1$$,
     $$VALUES ('com.example.a' COLLATE "C", true, false), ('com.example.z', false, true)$$,
     'a word of one app is none of another, and mends no seal');

@@ -26,7 +26,8 @@ extension LedgerSession {
                 period.purchased_at <= \(now) AND period.expires_at > \(now) AS is_running,
                 coalesce(
                     iap.reaches(entitlements.entitled_until, period.expires_at)
-                        AND NOT iap.is_bought_since(period.t, entitlements.granted_at), false) AS is_granted_late
+                        AND NOT iap.is_bought_since(period.t, iap.said_for(period.t, entitlements)), false
+                ) AS is_granted_late
             FROM unnest(
                 \(heads.map { Int32($0.index) }), \(heads.map(\.originalID)), \(keys.map(\.bundleID.text)),
                 \(keys.map(\.environment.rawValue)), \(heads.map(\.judgedFrom)), \(heads.map(\.grace))
@@ -45,7 +46,7 @@ extension LedgerSession {
             LEFT JOIN entitlements
                 ON entitlements.original_transaction_id = head.original_transaction_id
                 AND entitlements.bundle_id = head.bundle_id
-                AND NOT iap.is_granted_elsewhere(period.t, entitlements.granted_at)
+                AND NOT iap.is_granted_elsewhere(period.t, iap.said_for(period.t, entitlements))
             ORDER BY head.index, period.purchased_at, period.transaction_id
             """)
         var periods: [Int: [Subscription.Period]] = [:]

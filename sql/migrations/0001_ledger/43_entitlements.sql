@@ -11,6 +11,10 @@ CREATE TABLE iap.entitlements (
     granted_at              timestamptz NOT NULL,
     -- When it was shortened; NULL where the latest word is a grant.
     revoked_at              timestamptz,
+    -- What was said since that reaches less far: until when, and when it was said. It shortens nothing, but an upgrade
+    -- that was bought since, and ends by then, is granted by it alone.
+    shorter_until           timestamptz,
+    shorter_at              timestamptz,
     seal                    bigint,
     PRIMARY KEY (original_transaction_id, bundle_id)
 );
@@ -38,6 +42,18 @@ COMMENT ON FUNCTION iap.reaches IS
     'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple '
     'tells the same moment some milliseconds apart.';
 
+CREATE FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN ($1).expires_at IS NULL AND ($2).shorter_until > ($1).purchased_at + interval '2 days' THEN ($2).shorter_at
+        WHEN iap.reaches(($2).shorter_until, ($1).expires_at) THEN ($2).shorter_at
+        ELSE ($2).granted_at
+    END
+$$;
+COMMENT ON FUNCTION iap.said_for IS
+    'When the last word was said that may have granted a period: the shorter one where that reaches to its end. Where '
+    'Apple has yet to tell the end, see iap.is_covered.';
+
 CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -49,7 +65,7 @@ LANGUAGE sql IMMUTABLE AS $$
                 ($1).product_type = 'auto_renewable'
                 OR (($1).product_type IS NULL AND ($1).transaction_id <> ($1).original_transaction_id))
             AND ($2).entitled_until <> 'infinity'
-            THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
+            THEN iap.said_for($1, $2) > ($1).purchased_at - interval '1 day'
                 AND ($2).entitled_until > ($1).purchased_at + interval '2 days'
                 AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
         -- What has no end of its own was granted, or it was taken back, perhaps from a moment on that lies ahead.
@@ -151,18 +167,18 @@ COMMENT ON FUNCTION iap.is_granted_elsewhere IS
     'knows it; a tester''s, where it delivered theirs, or was said when there was only theirs.';
 
 CREATE FUNCTION iap.is_granted(
-    t iap.transactions, e iap.entitlements, said_at timestamptz, at timestamptz
+    t iap.transactions, e iap.entitlements, at timestamptz, said_at timestamptz DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT iap.is_covered($1, $2, $4) AND NOT iap.is_late_case($1, $3)
+    SELECT iap.is_covered($1, $2, $3) AND NOT iap.is_late_case($1, coalesce($4, iap.said_for($1, $2)))
         -- Most were bought before it: no call for each.
-        AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
-        AND NOT iap.is_granted_elsewhere($1, ($2).granted_at)
+        AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, iap.said_for($1, $2)))
+        AND NOT iap.is_granted_elsewhere($1, iap.said_for($1, $2))
 $$;
 COMMENT ON FUNCTION iap.is_granted IS
     'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor '
-    'for what it took the place of, nor in the other environment. said_at is when the server said so last, also where '
-    'it granted no more by that.';
+    'for what it took the place of, nor in the other environment. said_at is when the server said so last, where it '
+    'granted no more by that.';
 
 CREATE FUNCTION iap.is_granted_already(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
@@ -170,7 +186,7 @@ BEGIN
     RETURN EXISTS (
         SELECT FROM entitlements AS e
         WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
-            AND iap.is_granted(t, ROW(e.*)::iap.entitlements, e.granted_at, iap.present()));
+            AND iap.is_granted(t, ROW(e.*)::iap.entitlements, iap.present()));
 END
 $$;
 COMMENT ON FUNCTION iap.is_granted_already IS

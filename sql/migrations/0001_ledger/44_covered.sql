@@ -59,7 +59,7 @@ BEGIN
         FROM transactions AS white
         JOIN entitlements USING (original_transaction_id, bundle_id)
         WHERE white.place = 'white'
-            AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, at)
             AND (white.bundle_id, white.purchased_at, white.transaction_id, white.environment)
                 > (reached.bundle_id, reached.purchased_at, reached.transaction_id, reached.environment)
         ORDER BY white.bundle_id, white.purchased_at, white.transaction_id, white.environment
@@ -140,7 +140,8 @@ BEGIN
                     AND black.bundle_id = replaced.bundle_id AND black.environment = replaced.environment
                     AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
                     AND black.product_id <> replaced.product_id AND black.purchased_at > replaced.purchased_at
-                    AND iap.is_bought_since(ROW(black.*)::iap.transactions, entitlements.granted_at)
+                    AND iap.is_bought_since(
+                        ROW(black.*)::iap.transactions, iap.said_for(ROW(black.*)::iap.transactions, entitlements))
                 OFFSET 0
             ) AS found
             WHERE iap.is_beyond(replaced.entry_id, closed.upto, closed.gaps)
@@ -209,7 +210,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE iap.entitlements
     SET user_id = became.user_id, entitled_until = became.entitled_until, granted_at = became.granted_at,
-        revoked_at = became.revoked_at,
+        revoked_at = became.revoked_at, shorter_until = became.shorter_until, shorter_at = became.shorter_at,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN was.seal = audit.seal(was) THEN audit.seal(became) ELSE was.seal END
     WHERE original_transaction_id = was.original_transaction_id AND bundle_id = was.bundle_id;

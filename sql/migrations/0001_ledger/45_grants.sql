@@ -2,59 +2,53 @@
 
 -- The app's server ----------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION iap.falls_short(known iap.entitlements, until timestamptz, at timestamptz) RETURNS boolean
+CREATE FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamptz[], since timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM iap.transactions AS white
+        JOIN unnest(ends) AS until ON white.expires_at <= until AND white.expires_at > until - interval '1 day'
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, known.original_transaction_id)
-            AND white.bundle_id = known.bundle_id AND white.place = 'white'
-            AND white.purchased_at > known.granted_at AND white.purchased_at <= at
-            AND iap.reaches(known.entitled_until, white.expires_at) AND NOT iap.reaches(until, white.expires_at));
+            AND white.bundle_id = known.bundle_id AND white.place = 'white' AND white.purchased_at > since);
 END
 $$;
-COMMENT ON FUNCTION iap.falls_short IS
-    'Whether a word ends before what is owed and was bought since the grant does: then it was not said for that, and '
-    'says again what was granted before, such as the period to which a billing grace was added.';
+COMMENT ON FUNCTION iap.is_said_for_upgrade IS
+    'Whether a word that says an end again is of what is owed and was bought since: that ends then, perhaps rounded up '
+    'to the end of a day.';
 
 CREATE FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) RETURNS iap.entitlements
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    word iap.entitlements := said;
+    word iap.entitlements := known;
 BEGIN
-    IF said.entitled_until > said.granted_at AND (
-        (
-            known.entitled_until > said.entitled_until
-            AND NOT iap.falls_short(known, said.entitled_until, said.granted_at))
-        OR (
-            known.entitled_until = said.entitled_until
-            AND (
-                said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
-                -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
-                -- too.
-                OR EXISTS (
-                    SELECT FROM iap.transactions AS white
-                    WHERE iap.is_of_original(
-                            white.transaction_id, white.original_transaction_id, said.original_transaction_id)
-                        AND white.bundle_id = said.bundle_id AND white.place = 'white'
-                        AND white.purchased_at > known.granted_at AND white.expires_at <= said.entitled_until
-                        AND white.expires_at > said.entitled_until - interval '1 day'))))
-    THEN
-        -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of
-        -- what was taken back.
-        word := known;
-        word.granted_at := said.granted_at;
-        word.revoked_at := NULL;
-    ELSIF known.entitled_until >= said.entitled_until THEN
+    IF said.entitled_until > known.entitled_until THEN
+        word := said;
+        word.first_granted_at := known.first_granted_at;
+    ELSIF said.entitled_until <= said.granted_at THEN
         -- Nothing new; a period that is delivered late ends before what is granted already.
-        word := known;
+        NULL;
+    ELSIF said.entitled_until < known.entitled_until THEN
+        -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
+        IF said.entitled_until IS DISTINCT FROM known.shorter_until OR known.revoked_at IS NOT NULL
+            OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.shorter_at)
+        THEN
+            word.shorter_until := said.entitled_until;
+            word.shorter_at := said.granted_at;
+            word.revoked_at := NULL;
+        END IF;
+    ELSIF said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
+        OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.granted_at)
+    THEN
+        word.granted_at := said.granted_at;
+        word.shorter_until := NULL;
+        word.shorter_at := NULL;
+        word.revoked_at := NULL;
     END IF;
     -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
     IF known.entitled_until = said.entitled_until AND NOT iap.is_pseudonym(known.user_id) THEN
         word.user_id := said.user_id;
     END IF;
-    word.first_granted_at := known.first_granted_at;
     RETURN word;
 END
 $$;
@@ -89,7 +83,7 @@ BEGIN
     END IF;
 
     word := ROW(
-        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL,
+        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL, NULL, NULL,
         NULL)::iap.entitlements;
     word.seal := audit.seal(word);
     INSERT INTO iap.entitlements SELECT word.* ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
@@ -114,8 +108,8 @@ BEGIN
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
             AND (
-                iap.is_granted(ROW(white.*)::iap.transactions, word, at, at)
-                OR iap.is_granted(ROW(white.*)::iap.transactions, known, known.granted_at, at))
+                iap.is_granted(ROW(white.*)::iap.transactions, word, at, said_at => at)
+                OR iap.is_granted(ROW(white.*)::iap.transactions, known, at))
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -163,6 +157,10 @@ BEGIN
     IF known.entitled_until > ends THEN
         word.entitled_until := ends;
         word.revoked_at := at;
+        IF word.shorter_until >= ends THEN
+            word.shorter_until := NULL;
+            word.shorter_at := NULL;
+        END IF;
         PERFORM iap.keep_entitlement(known, word);
     END IF;
 
@@ -222,7 +220,7 @@ BEGIN
             ON iap.is_of_original(
                     white.transaction_id, white.original_transaction_id, e.original_transaction_id)
                 AND white.bundle_id = e.bundle_id AND white.place = 'white'
-        WHERE iap.is_granted(ROW(white.*)::iap.transactions, ROW(e.*)::iap.entitlements, e.granted_at, at)
+        WHERE iap.is_granted(ROW(white.*)::iap.transactions, ROW(e.*)::iap.entitlements, at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE OF white SKIP LOCKED
     ) AS held;
@@ -240,13 +238,15 @@ DECLARE
     latest iap.entitlements[];
     taken  bigint;
     word   record;
+    became iap.entitlements;
 BEGIN
     PERFORM iap.cover_superseded(words);
     -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
     SELECT array_agg(furthest::iap.entitlements) INTO latest
     FROM (
         SELECT DISTINCT ON (original_transaction_id, bundle_id)
-            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at, seal
+            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at,
+            shorter_until, shorter_at, seal
         FROM unnest(words) WITH ORDINALITY AS said
         ORDER BY original_transaction_id, bundle_id, least(entitled_until, revoked_at) DESC, ordinality DESC
     ) AS furthest;
@@ -255,17 +255,18 @@ BEGIN
     FROM (
         SELECT
             original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at,
-            granted_at, revoked_at
+            granted_at, revoked_at, NULL::timestamptz AS shorter_until, NULL::timestamptz AS shorter_at
         FROM unnest(latest)
     ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
-        revoked_at = EXCLUDED.revoked_at,
+        revoked_at = EXCLUDED.revoked_at, shorter_until = NULL, shorter_at = NULL,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
             known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
-            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL)::iap.entitlements)
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL, NULL,
+            NULL)::iap.entitlements)
             ELSE known.seal END
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
@@ -289,7 +290,9 @@ BEGIN
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
         WHERE known.entitled_until > remaining.entitled_until
             -- What was granted since, beyond what was revoked, is another grant.
-            AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
+            AND (
+                revoked.entitled_until >= known.entitled_until
+                OR revoked.revoked_at >= coalesce(known.shorter_at, known.granted_at))
         ORDER BY original_transaction_id, bundle_id
     LOOP
         PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
@@ -298,30 +301,41 @@ BEGIN
 
     -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the
     -- grant was just taken back to.
-    UPDATE entitlements AS known
-    SET granted_at = said.granted_at,
-        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
-            known.original_transaction_id, known.bundle_id, known.user_id, known.entitled_until, known.first_granted_at,
-            said.granted_at, known.revoked_at, NULL)::iap.entitlements)
-            ELSE known.seal END
-    FROM (
+    FOR word IN
         SELECT
-            original_transaction_id, bundle_id, min(entitled_until) AS entitled_until,
-            array_agg(entitled_until) AS ends, granted_at
-        FROM unnest(words)
-        WHERE revoked_at IS NULL AND entitled_until > granted_at
-        GROUP BY original_transaction_id, bundle_id, granted_at
-    ) AS said
-    WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
-        AND (
-            (
-                known.entitled_until > said.entitled_until
-                AND NOT iap.falls_short(
-                    ROW(known.*)::iap.entitlements,
-                    (SELECT max(ends) FROM unnest(said.ends) AS ends WHERE ends < known.entitled_until),
-                    said.granted_at))
-            OR (known.entitled_until = said.entitled_until AND known.revoked_at >= said.granted_at))
-        AND known.granted_at < said.granted_at;
+            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.until,
+            e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at AS is_taken_back_to
+        FROM (
+            SELECT original_transaction_id, bundle_id, granted_at, array_agg(entitled_until) AS ends
+            FROM unnest(words)
+            WHERE revoked_at IS NULL AND entitled_until > granted_at
+            GROUP BY original_transaction_id, bundle_id, granted_at
+        ) AS said
+        JOIN entitlements AS e USING (original_transaction_id, bundle_id)
+        CROSS JOIN LATERAL (
+            SELECT max(ends) AS until FROM unnest(said.ends) AS ends WHERE ends < e.entitled_until
+        ) AS shorter
+        WHERE coalesce(e.shorter_at, e.granted_at) < said.granted_at
+            AND (
+                (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
+                OR shorter.until <> coalesce(e.shorter_until, '-infinity')
+                OR (
+                    shorter.until IS NOT NULL
+                    AND iap.is_said_for_upgrade(ROW(e.*)::iap.entitlements, said.ends, e.shorter_at)))
+        ORDER BY original_transaction_id, bundle_id
+        FOR UPDATE OF e
+    LOOP
+        became := word.known;
+        IF word.is_taken_back_to THEN
+            became.granted_at := word.granted_at;
+            became.shorter_until := NULL;
+            became.shorter_at := NULL;
+        ELSE
+            became.shorter_until := word.until;
+            became.shorter_at := word.granted_at;
+        END IF;
+        PERFORM iap.keep_entitlement(word.known, became);
+    END LOOP;
     RETURN taken;
 END
 $$;

@@ -75,7 +75,7 @@ BEGIN
         WHEN t.place = 'black' AND t.delivered_by = 'entitlement' AND EXISTS (
             SELECT FROM entitlements AS e
             WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
-                AND e.granted_at BETWEEN r.taken_at AND r.due_at) THEN 'redelivered'
+                AND iap.said_for(t, e) BETWEEN r.taken_at AND r.due_at) THEN 'redelivered'
         WHEN t.place = 'black' THEN 'delivered'
         WHEN t.place = 'white' AND iap.redeliverable_to(t) = r.user_id THEN NULL
         -- What another session held when it was granted: granted again, it is written, and nobody has it twice.
