@@ -150,7 +150,7 @@ $$;
 CREATE FUNCTION test.import(original text, days integer, revoked_days integer DEFAULT NULL) RETURNS text
 LANGUAGE sql AS $$
     SELECT test.run_as('iap_import', format(
-        'SELECT iap.import_entitlements(ARRAY[ROW(%L, %L, %L, %L, %L, %L, %L, NULL, NULL, NULL)::iap.entitlements])',
+        'SELECT iap.import_entitlements(ARRAY[ROW(%L, %L, %L, %L, %L, %L, %L, ''{}'', NULL)::iap.entitlements])',
         $1, 'com.example.a', 'bob', now() + $2 * interval '1 day', now(), now(), now() + $3 * interval '1 day'))
 $$;
 SELECT test.imported_in_time(id) FROM unnest(ARRAY['later5', 'later6', 'later7', 'later8', 'later9']) AS id;
@@ -174,7 +174,7 @@ LANGUAGE sql AS $$
         'SELECT iap.import_entitlements(%L)',
         (
             SELECT array_agg(ROW(
-                original, 'com.example.a', 'ann', now() + day * interval '1 day', now(), now(), NULL, NULL, NULL,
+                original, 'com.example.a', 'ann', now() + day * interval '1 day', now(), now(), NULL, '{}',
                 NULL)::iap.entitlements)
             FROM unnest(days) AS day)))
 $$;
@@ -190,7 +190,7 @@ SELECT results_eq(
 SELECT is(
     (
         SELECT count(*) FROM iap.entitlements
-        WHERE original_transaction_id ~ '^later[ab]' AND coalesce(shorter_at, granted_at) = now()
+        WHERE original_transaction_id ~ '^later[ab]' AND iap.last_said(entitlements) = now()
     ), 2::bigint, 'and is the word on what comes next');
 DELETE FROM iap.transactions WHERE transaction_id ~ '^later[abc]';
 DELETE FROM iap.moves WHERE transaction_id ~ '^later[abc]';
@@ -247,19 +247,30 @@ SELECT is(test.covered(), '0', 'the end of the week was said, and an upgrade is 
 SELECT test.period('short5', -4, 2, 'short3', 'premium.day');
 SELECT is(test.covered(), '1', 'as one was that ends by then');
 SELECT is(test.open_of('short3'), 'short4', 'it is owed');
-UPDATE iap.entitlements SET shorter_at = now() - interval '3 days' WHERE original_transaction_id = 'short3';
+UPDATE iap.entitlements SET shorter[1].said_at = now() - interval '3 days' WHERE original_transaction_id = 'short3';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 'short3';
 SELECT is(test.entitle(3, 'short3'), 9.0, 'a word that is said again');
 SELECT test.period('short6', -2, 3, 'short3', 'premium.day');
 SELECT is(test.covered(), '0', 'was not said for what was bought since');
 SELECT test.entitle(3, 'short3');
 SELECT is(test.open_of('short3'), 'short4', 'but where that is owed and ends then');
+-- Each shorter word is of what ends by then, whatever was said after it.
+SELECT test.period('short7', -1, 2, 'short3', 'gold.day'), test.period('short8', 0, 1, 'short3', 'premium.day');
+UPDATE iap.transactions AS white SET purchased_at = now() - interval '1 hour' WHERE transaction_id = 'short8';
+UPDATE iap.entitlements
+SET shorter = ARRAY[
+        ROW(now() + interval '2 days', now() - interval '2 hours'),
+        ROW(now() + interval '1 day', now() - interval '90 minutes')]::iap.word[]
+WHERE original_transaction_id = 'short3';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 'short3';
+SELECT is(test.covered(), '1', 'the longer of two shorter words grants what came before both');
+SELECT is(test.open_of('short3'), 'short4 short8', 'and neither what came after');
 SELECT test.entitle(9.5, 'short3');
 SELECT is(test.open_of('short3'), NULL, 'what reaches further is of all');
 SELECT test.entitle(3, 'short3'),
     test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'short3', now() + interval '3 days')$$);
 SELECT is(
-    (SELECT shorter_until FROM iap.entitlements WHERE original_transaction_id = 'short3'), NULL,
+    (SELECT shorter FROM iap.entitlements WHERE original_transaction_id = 'short3'), '{}',
     'and what is taken back is granted by no shorter word');
 -- Whichever is heard of first: the upgrade, or what it took the place of.
 CREATE FUNCTION test.uncover() RETURNS text

@@ -259,6 +259,13 @@ CREATE TYPE iap.white_totals AS (
 	closing_white bigint[]
 );
 
+CREATE TYPE iap.word AS (
+	until timestamp with time zone,
+	said_at timestamp with time zone
+);
+
+COMMENT ON TYPE iap.word IS 'Until when an app''s server said that it grants something, and when it said so.';
+
 CREATE FUNCTION audit.block(after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea) RETURNS record
     LANGUAGE sql STABLE
     SET "TimeZone" TO 'UTC'
@@ -2159,8 +2166,7 @@ CREATE TABLE iap.entitlements (
     first_granted_at timestamp with time zone NOT NULL,
     granted_at timestamp with time zone NOT NULL,
     revoked_at timestamp with time zone,
-    shorter_until timestamp with time zone,
-    shorter_at timestamp with time zone,
+    shorter iap.word[] DEFAULT '{}'::iap.word[] NOT NULL,
     seal bigint
 );
 
@@ -2617,7 +2623,7 @@ BEGIN
     END IF;
 
     word := ROW(
-        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL, NULL, NULL,
+        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL, '{}',
         NULL)::iap.entitlements;
     word.seal := audit.seal(word);
     INSERT INTO iap.entitlements SELECT word.* ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
@@ -3417,7 +3423,7 @@ BEGIN
     FROM (
         SELECT DISTINCT ON (original_transaction_id, bundle_id)
             original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at,
-            shorter_until, shorter_at, seal
+            shorter, seal
         FROM unnest(words) WITH ORDINALITY AS said
         ORDER BY original_transaction_id, bundle_id, least(entitled_until, revoked_at) DESC, ordinality DESC
     ) AS furthest;
@@ -3426,17 +3432,17 @@ BEGIN
     FROM (
         SELECT
             original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at,
-            granted_at, revoked_at, NULL::timestamptz AS shorter_until, NULL::timestamptz AS shorter_at
+            granted_at, revoked_at, shorter
         FROM unnest(latest)
     ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
-        revoked_at = EXCLUDED.revoked_at, shorter_until = NULL, shorter_at = NULL,
+        revoked_at = EXCLUDED.revoked_at, shorter = EXCLUDED.shorter,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
             known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
-            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL, NULL,
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, EXCLUDED.shorter,
             NULL)::iap.entitlements)
             ELSE known.seal END
     WHERE known.entitled_until < EXCLUDED.entitled_until;
@@ -3463,7 +3469,7 @@ BEGIN
             -- What was granted since, beyond what was revoked, is another grant.
             AND (
                 revoked.entitled_until >= known.entitled_until
-                OR revoked.revoked_at >= coalesce(known.shorter_at, known.granted_at))
+                OR revoked.revoked_at >= iap.last_said(ROW(known.*)::iap.entitlements))
         ORDER BY original_transaction_id, bundle_id
     LOOP
         PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
@@ -3486,24 +3492,21 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT max(ends) AS until FROM unnest(said.ends) AS ends WHERE ends < e.entitled_until
         ) AS shorter
-        WHERE coalesce(e.shorter_at, e.granted_at) < said.granted_at
+        WHERE iap.last_said(ROW(e.*)::iap.entitlements) < said.granted_at
             AND (
                 (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
-                OR shorter.until <> coalesce(e.shorter_until, '-infinity')
                 OR (
                     shorter.until IS NOT NULL
-                    AND iap.is_said_for_upgrade(ROW(e.*)::iap.entitlements, said.ends, e.shorter_at)))
+                    AND iap.is_news_of_upgrade(ROW(e.*)::iap.entitlements, shorter.until, said.ends)))
         ORDER BY original_transaction_id, bundle_id
         FOR UPDATE OF e
     LOOP
         became := word.known;
         IF word.is_taken_back_to THEN
             became.granted_at := word.granted_at;
-            became.shorter_until := NULL;
-            became.shorter_at := NULL;
+            became.shorter := '{}';
         ELSE
-            became.shorter_until := word.until;
-            became.shorter_at := word.granted_at;
+            became := iap.with_shorter(became, ROW(word.until, word.granted_at)::iap.word);
         END IF;
         PERFORM iap.keep_entitlement(word.known, became);
     END LOOP;
@@ -3912,6 +3915,19 @@ $$;
 
 COMMENT ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) IS 'Whether iap.heard can make anything else of a transaction than what it is.';
 
+CREATE FUNCTION iap.is_news_of_upgrade(known iap.entitlements, until timestamp with time zone, ends timestamp with time zone[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    before timestamptz := (
+        SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_news_of_upgrade.until);
+BEGIN
+    RETURN before IS NULL OR iap.is_said_for_upgrade(known, ends, before);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_news_of_upgrade(known iap.entitlements, until timestamp with time zone, ends timestamp with time zone[]) IS 'Whether a word that reaches less far than what is granted was not said before, or is said again for an upgrade; ends are those of all that was said at once.';
+
 CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $_$
@@ -4083,7 +4099,7 @@ CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlemen
 BEGIN
     UPDATE iap.entitlements
     SET user_id = became.user_id, entitled_until = became.entitled_until, granted_at = became.granted_at,
-        revoked_at = became.revoked_at, shorter_until = became.shorter_until, shorter_at = became.shorter_at,
+        revoked_at = became.revoked_at, shorter = became.shorter,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN was.seal = audit.seal(was) THEN audit.seal(became) ELSE was.seal END
     WHERE original_transaction_id = was.original_transaction_id AND bundle_id = was.bundle_id;
@@ -4126,6 +4142,12 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) IS 'Of the batch that is staged in the session''s table heard, the numbers of those that the ledger knows and of the others.';
+
+CREATE FUNCTION iap.last_said(known iap.entitlements) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT coalesce((SELECT max(said_at) FROM unnest(($1).shorter)), ($1).granted_at) $_$;
+
+COMMENT ON FUNCTION iap.last_said(known iap.entitlements) IS 'When the last word was said on an entitlement that told something new.';
 
 CREATE FUNCTION iap.limit_idleness() RETURNS void
     LANGUAGE plpgsql
@@ -6665,10 +6687,7 @@ BEGIN
     IF known.entitled_until > ends THEN
         word.entitled_until := ends;
         word.revoked_at := at;
-        IF word.shorter_until >= ends THEN
-            word.shorter_until := NULL;
-            word.shorter_at := NULL;
-        END IF;
+        word.shorter := ARRAY(SELECT shorter FROM unnest(known.shorter) AS shorter WHERE shorter.until < ends);
         PERFORM iap.keep_entitlement(known, word);
     END IF;
 
@@ -6707,19 +6726,17 @@ BEGIN
         NULL;
     ELSIF said.entitled_until < known.entitled_until THEN
         -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
-        IF said.entitled_until IS DISTINCT FROM known.shorter_until OR known.revoked_at IS NOT NULL
-            OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.shorter_at)
+        IF known.revoked_at IS NOT NULL
+            OR iap.is_news_of_upgrade(known, said.entitled_until, ARRAY[said.entitled_until])
         THEN
-            word.shorter_until := said.entitled_until;
-            word.shorter_at := said.granted_at;
+            word := iap.with_shorter(known, ROW(said.entitled_until, said.granted_at)::iap.word);
             word.revoked_at := NULL;
         END IF;
     ELSIF said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
         OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.granted_at)
     THEN
         word.granted_at := said.granted_at;
-        word.shorter_until := NULL;
-        word.shorter_at := NULL;
+        word.shorter := '{}';
         word.revoked_at := NULL;
     END IF;
     -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
@@ -6736,13 +6753,19 @@ CREATE FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) RETURNS tim
     LANGUAGE sql IMMUTABLE
     AS $_$
     SELECT CASE
-        WHEN ($1).expires_at IS NULL AND ($2).shorter_until > ($1).purchased_at + interval '2 days' THEN ($2).shorter_at
-        WHEN iap.reaches(($2).shorter_until, ($1).expires_at) THEN ($2).shorter_at
-        ELSE ($2).granted_at
+        -- Most have none: no look into it for each.
+        WHEN cardinality(($2).shorter) = 0 THEN ($2).granted_at
+        ELSE coalesce((
+            SELECT max(said_at)
+            FROM unnest(($2).shorter)
+            WHERE CASE
+                WHEN ($1).expires_at IS NULL THEN until > ($1).purchased_at + interval '2 days'
+                ELSE iap.reaches(until, ($1).expires_at)
+            END), ($2).granted_at)
     END
 $_$;
 
-COMMENT ON FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) IS 'When the last word was said that may have granted a period: the shorter one where that reaches to its end. Where Apple has yet to tell the end, see iap.is_covered.';
+COMMENT ON FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) IS 'When the last word was said that reaches to the end of a period, or where none does, that reaches furthest. Where Apple has yet to tell the end, see iap.is_covered.';
 
 CREATE FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -8260,6 +8283,17 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.white_turnover(before audit.frontier, upto bigint, gaps int8multirange) IS 'What entered and left white between two frontiers, and nothing else is read: closing_white is NULL.';
+
+CREATE FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) RETURNS iap.entitlements
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    known.shorter := ARRAY(SELECT word FROM unnest(known.shorter) AS word WHERE word.until > said.until) || said;
+    RETURN known;
+END
+$$;
+
+COMMENT ON FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) IS 'An entitlement with a word that reaches less far: it takes the place of those that reach no further.';
 
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
@@ -11430,6 +11464,8 @@ REVOKE ALL ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) F
 
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_news_of_upgrade(known iap.entitlements, until timestamp with time zone, ends timestamp with time zone[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_original_delivered(t iap.transactions) FROM PUBLIC;
@@ -11461,6 +11497,8 @@ REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.ent
 REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.last_said(known iap.entitlements) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.limit_idleness() FROM PUBLIC;
 
@@ -11713,6 +11751,8 @@ REVOKE ALL ON FUNCTION iap.white_bought_once() FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.white_turnover(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
 

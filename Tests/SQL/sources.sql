@@ -11,7 +11,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     word iap.entitlements := ROW(
         original_transaction_id, 'com.example.a', user_id, now() + days * interval '1 day', now(), now(),
-        now() + revoked_days * interval '1 day', NULL, NULL, NULL)::iap.entitlements;
+        now() + revoked_days * interval '1 day', '{}', NULL)::iap.entitlements;
 BEGIN
     word.entitled_until := least(word.entitled_until, word.revoked_at);
     word.seal := audit.seal(word);
@@ -48,8 +48,8 @@ UPDATE iap.entitlements SET granted_at = granted_at - interval '1 day';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e);
 SELECT iap.import_entitlements(ARRAY[test.word(15, NULL, 'bo', 's2')]);
 SELECT results_eq(
-    'SELECT original_transaction_id FROM iap.entitlements WHERE shorter_at = now()', $$VALUES ('s2' COLLATE "C")$$,
-    'a word of one subscription is none of another');
+    'SELECT original_transaction_id FROM iap.entitlements WHERE last_said(entitlements) = now()',
+    $$VALUES ('s2' COLLATE "C")$$, 'a word of one subscription is none of another');
 TRUNCATE iap.entitlements;
 INSERT INTO iap.entitlements SELECT * FROM test.granted_before;
 -- A row of an older period, which was revoked before what goes on was granted.
@@ -86,7 +86,7 @@ SELECT is(
 SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', 's4'), test.word(30, NULL, 'di', 's4')]);
 CREATE FUNCTION test.shorter() RETURNS SETOF record
 LANGUAGE sql AS $$
-    SELECT extract(day FROM now() - granted_at), extract(day FROM shorter_until - now()), shorter_at
+    SELECT extract(day FROM now() - granted_at), extract(day FROM shorter[1].until - now()), shorter[1].said_at
     FROM iap.entitlements WHERE original_transaction_id = 's4'
 $$;
 SELECT results_eq(
@@ -99,7 +99,7 @@ SELECT results_eq(
     'SELECT test.shorter()', $$VALUES (ROW(9::numeric, 30::numeric, now()))$$, 'but what another import read before');
 SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 300'], 'and shortens nothing');
 -- A row that is there night for night says nothing new, until what is owed ends with it.
-UPDATE iap.entitlements SET shorter_at = now() - interval '5 days' WHERE original_transaction_id = 's4';
+UPDATE iap.entitlements SET shorter[1].said_at = now() - interval '5 days' WHERE original_transaction_id = 's4';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
 CREATE FUNCTION test.owed_until(id text, days integer, product_id text, days_ago integer DEFAULT 1) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -195,7 +195,7 @@ SELECT (jsonb_populate_record(e, '{"bundle_id": "com.example.a", "seal": 1}')).*
 FROM iap.entitlements AS e WHERE original_transaction_id = 's9';
 SELECT iap.import_entitlements(ARRAY[test.word(30, NULL, 'di', 's9')]);
 SELECT results_eq(
-    $$SELECT bundle_id, shorter_at IS NOT NULL, seal = audit.seal(e) FROM iap.entitlements AS e
+    $$SELECT bundle_id, shorter <> '{}', seal = audit.seal(e) FROM iap.entitlements AS e
     WHERE original_transaction_id = 's9' ORDER BY 1$$,
     $$VALUES ('com.example.a' COLLATE "C", true, false), ('com.example.z', false, true)$$,
     'a word of one app is none of another, and mends no seal');

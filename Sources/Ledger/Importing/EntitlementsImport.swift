@@ -13,7 +13,7 @@ struct EntitlementsImport {
                 array_agg(
                     ROW(
                         original_transaction_id, bundle_id, user_id, coalesce(entitled_until, 'infinity'), present(),
-                        present(), revoked_at, NULL, NULL, NULL)::iap.entitlements
+                        present(), revoked_at, '{}', NULL)::iap.entitlements
                     ORDER BY line)) AS taken
             FROM incoming
             """

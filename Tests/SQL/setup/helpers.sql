@@ -327,7 +327,7 @@ CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
 LANGUAGE sql AS $$
     UPDATE iap.entitlements
     SET granted_at = now() - days * interval '1 day', first_granted_at = now() - days * interval '1 day',
-        shorter_at = shorter_at - days * interval '1 day'
+        shorter = ARRAY(SELECT ROW(until, said_at - days * interval '1 day')::iap.word FROM unnest(shorter))
     WHERE original_transaction_id = $1;
     UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
 $$;

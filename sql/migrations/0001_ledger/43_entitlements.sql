@@ -1,6 +1,9 @@
 -- What an app's server keeps of a subscription is until when it has granted it, not which of its periods were paid by
 -- which transaction. It says so here, and what it has granted counts as delivered.
 
+CREATE TYPE iap.word AS (until timestamptz, said_at timestamptz);
+COMMENT ON TYPE iap.word IS 'Until when an app''s server said that it grants something, and when it said so.';
+
 CREATE TABLE iap.entitlements (
     original_transaction_id text COLLATE "C" NOT NULL,
     bundle_id               text COLLATE "C" NOT NULL,
@@ -11,10 +14,9 @@ CREATE TABLE iap.entitlements (
     granted_at              timestamptz NOT NULL,
     -- When it was shortened; NULL where the latest word is a grant.
     revoked_at              timestamptz,
-    -- What was said since that reaches less far: until when, and when it was said. It shortens nothing, but an upgrade
+    -- What was said since that reaches less far, each less than the one before. It shortens nothing, but an upgrade
     -- that was bought since, and ends by then, is granted by it alone.
-    shorter_until           timestamptz,
-    shorter_at              timestamptz,
+    shorter                 iap.word[] NOT NULL DEFAULT '{}',
     seal                    bigint,
     PRIMARY KEY (original_transaction_id, bundle_id)
 );
@@ -45,13 +47,19 @@ COMMENT ON FUNCTION iap.reaches IS
 CREATE FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
-        WHEN ($1).expires_at IS NULL AND ($2).shorter_until > ($1).purchased_at + interval '2 days' THEN ($2).shorter_at
-        WHEN iap.reaches(($2).shorter_until, ($1).expires_at) THEN ($2).shorter_at
-        ELSE ($2).granted_at
+        -- Most have none: no look into it for each.
+        WHEN cardinality(($2).shorter) = 0 THEN ($2).granted_at
+        ELSE coalesce((
+            SELECT max(said_at)
+            FROM unnest(($2).shorter)
+            WHERE CASE
+                WHEN ($1).expires_at IS NULL THEN until > ($1).purchased_at + interval '2 days'
+                ELSE iap.reaches(until, ($1).expires_at)
+            END), ($2).granted_at)
     END
 $$;
 COMMENT ON FUNCTION iap.said_for IS
-    'When the last word was said that may have granted a period: the shorter one where that reaches to its end. Where '
+    'When the last word was said that reaches to the end of a period, or where none does, that reaches furthest. Where '
     'Apple has yet to tell the end, see iap.is_covered.';
 
 CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean

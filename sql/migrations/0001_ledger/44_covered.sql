@@ -210,7 +210,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE iap.entitlements
     SET user_id = became.user_id, entitled_until = became.entitled_until, granted_at = became.granted_at,
-        revoked_at = became.revoked_at, shorter_until = became.shorter_until, shorter_at = became.shorter_at,
+        revoked_at = became.revoked_at, shorter = became.shorter,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN was.seal = audit.seal(was) THEN audit.seal(became) ELSE was.seal END
     WHERE original_transaction_id = was.original_transaction_id AND bundle_id = was.bundle_id;

@@ -17,6 +17,35 @@ COMMENT ON FUNCTION iap.is_said_for_upgrade IS
     'Whether a word that says an end again is of what is owed and was bought since: that ends then, perhaps rounded up '
     'to the end of a day.';
 
+CREATE FUNCTION iap.is_news_of_upgrade(
+    known iap.entitlements, until timestamptz, ends timestamptz[]
+) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    before timestamptz := (
+        SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_news_of_upgrade.until);
+BEGIN
+    RETURN before IS NULL OR iap.is_said_for_upgrade(known, ends, before);
+END
+$$;
+COMMENT ON FUNCTION iap.is_news_of_upgrade IS
+    'Whether a word that reaches less far than what is granted was not said before, or is said again for an upgrade; '
+    'ends are those of all that was said at once.';
+
+CREATE FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) RETURNS iap.entitlements
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    known.shorter := ARRAY(SELECT word FROM unnest(known.shorter) AS word WHERE word.until > said.until) || said;
+    RETURN known;
+END
+$$;
+COMMENT ON FUNCTION iap.with_shorter IS
+    'An entitlement with a word that reaches less far: it takes the place of those that reach no further.';
+
+CREATE FUNCTION iap.last_said(known iap.entitlements) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$ SELECT coalesce((SELECT max(said_at) FROM unnest(($1).shorter)), ($1).granted_at) $$;
+COMMENT ON FUNCTION iap.last_said IS 'When the last word was said on an entitlement that told something new.';
+
 CREATE FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) RETURNS iap.entitlements
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -30,19 +59,17 @@ BEGIN
         NULL;
     ELSIF said.entitled_until < known.entitled_until THEN
         -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
-        IF said.entitled_until IS DISTINCT FROM known.shorter_until OR known.revoked_at IS NOT NULL
-            OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.shorter_at)
+        IF known.revoked_at IS NOT NULL
+            OR iap.is_news_of_upgrade(known, said.entitled_until, ARRAY[said.entitled_until])
         THEN
-            word.shorter_until := said.entitled_until;
-            word.shorter_at := said.granted_at;
+            word := iap.with_shorter(known, ROW(said.entitled_until, said.granted_at)::iap.word);
             word.revoked_at := NULL;
         END IF;
     ELSIF said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
         OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.granted_at)
     THEN
         word.granted_at := said.granted_at;
-        word.shorter_until := NULL;
-        word.shorter_at := NULL;
+        word.shorter := '{}';
         word.revoked_at := NULL;
     END IF;
     -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
@@ -83,7 +110,7 @@ BEGIN
     END IF;
 
     word := ROW(
-        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL, NULL, NULL,
+        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL, '{}',
         NULL)::iap.entitlements;
     word.seal := audit.seal(word);
     INSERT INTO iap.entitlements SELECT word.* ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
@@ -157,10 +184,7 @@ BEGIN
     IF known.entitled_until > ends THEN
         word.entitled_until := ends;
         word.revoked_at := at;
-        IF word.shorter_until >= ends THEN
-            word.shorter_until := NULL;
-            word.shorter_at := NULL;
-        END IF;
+        word.shorter := ARRAY(SELECT shorter FROM unnest(known.shorter) AS shorter WHERE shorter.until < ends);
         PERFORM iap.keep_entitlement(known, word);
     END IF;
 
@@ -246,7 +270,7 @@ BEGIN
     FROM (
         SELECT DISTINCT ON (original_transaction_id, bundle_id)
             original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at,
-            shorter_until, shorter_at, seal
+            shorter, seal
         FROM unnest(words) WITH ORDINALITY AS said
         ORDER BY original_transaction_id, bundle_id, least(entitled_until, revoked_at) DESC, ordinality DESC
     ) AS furthest;
@@ -255,17 +279,17 @@ BEGIN
     FROM (
         SELECT
             original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at,
-            granted_at, revoked_at, NULL::timestamptz AS shorter_until, NULL::timestamptz AS shorter_at
+            granted_at, revoked_at, shorter
         FROM unnest(latest)
     ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
-        revoked_at = EXCLUDED.revoked_at, shorter_until = NULL, shorter_at = NULL,
+        revoked_at = EXCLUDED.revoked_at, shorter = EXCLUDED.shorter,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
             known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
-            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL, NULL,
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, EXCLUDED.shorter,
             NULL)::iap.entitlements)
             ELSE known.seal END
     WHERE known.entitled_until < EXCLUDED.entitled_until;
@@ -292,7 +316,7 @@ BEGIN
             -- What was granted since, beyond what was revoked, is another grant.
             AND (
                 revoked.entitled_until >= known.entitled_until
-                OR revoked.revoked_at >= coalesce(known.shorter_at, known.granted_at))
+                OR revoked.revoked_at >= iap.last_said(ROW(known.*)::iap.entitlements))
         ORDER BY original_transaction_id, bundle_id
     LOOP
         PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
@@ -315,24 +339,21 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT max(ends) AS until FROM unnest(said.ends) AS ends WHERE ends < e.entitled_until
         ) AS shorter
-        WHERE coalesce(e.shorter_at, e.granted_at) < said.granted_at
+        WHERE iap.last_said(ROW(e.*)::iap.entitlements) < said.granted_at
             AND (
                 (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
-                OR shorter.until <> coalesce(e.shorter_until, '-infinity')
                 OR (
                     shorter.until IS NOT NULL
-                    AND iap.is_said_for_upgrade(ROW(e.*)::iap.entitlements, said.ends, e.shorter_at)))
+                    AND iap.is_news_of_upgrade(ROW(e.*)::iap.entitlements, shorter.until, said.ends)))
         ORDER BY original_transaction_id, bundle_id
         FOR UPDATE OF e
     LOOP
         became := word.known;
         IF word.is_taken_back_to THEN
             became.granted_at := word.granted_at;
-            became.shorter_until := NULL;
-            became.shorter_at := NULL;
+            became.shorter := '{}';
         ELSE
-            became.shorter_until := word.until;
-            became.shorter_at := word.granted_at;
+            became := iap.with_shorter(became, ROW(word.until, word.granted_at)::iap.word);
         END IF;
         PERFORM iap.keep_entitlement(word.known, became);
     END LOOP;
