@@ -139,7 +139,7 @@ GRANT EXECUTE ON FUNCTION
     -- Entitlements.
     iap.connect, iap.cover, iap.cover_entitled, iap.granted_after, iap.is_bought_since, iap.is_covered,
     iap.is_granted, iap.is_granted_already, iap.is_granted_elsewhere, iap.is_late_case, iap.reaches,
-    iap.said_for, iap.take_for_entitlement, iap.uncover,
+    iap.said_for, iap.shorter_said_for, iap.take_for_entitlement, iap.uncover,
     -- Notices, and what Apple is asked.
     iap.asked_after_expiry, iap.hand_in, iap.known_of_heard, iap.note_answers, iap.note_checks, iap.note_customers,
     iap.note_entered, iap.note_hearing, iap.note_prices, iap.owners_by_token, iap.postpone_questions,

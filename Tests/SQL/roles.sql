@@ -247,6 +247,7 @@ SELECT results_eq(
         ('iap_job', 'refuse_unseen_cases'),
         ('iap_job', 'release_orders'), ('iap_job', 'release_originals'), ('iap_job', 'release_restored'),
         ('iap_job', 'said_for'), ('iap_job', 'settle_redeliveries'), ('iap_job', 'share_of'),
+        ('iap_job', 'shorter_said_for'),
         ('iap_job', 'sight_again'), ('iap_job', 'sight_owed'), ('iap_job', 'sightings_of'),
         ('iap_job', 'stand_for_refund'), ('iap_job', 'stands_otherwise'),
         ('iap_job', 'submit_notification'), ('iap_job', 'take_answers'), ('iap_job', 'take_corrected'),

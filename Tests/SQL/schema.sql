@@ -3483,7 +3483,9 @@ BEGIN
             ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.until,
             e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at AS is_taken_back_to
         FROM (
-            SELECT original_transaction_id, bundle_id, granted_at, array_agg(entitled_until) AS ends
+            SELECT
+                original_transaction_id, bundle_id, granted_at, array_agg(entitled_until) AS ends,
+                min(entitled_until) AS shortest
             FROM unnest(words)
             WHERE revoked_at IS NULL AND entitled_until > granted_at
             GROUP BY original_transaction_id, bundle_id, granted_at
@@ -3492,7 +3494,9 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT max(ends) AS until FROM unnest(said.ends) AS ends WHERE ends < e.entitled_until
         ) AS shorter
-        WHERE iap.last_said(ROW(e.*)::iap.entitlements) < said.granted_at
+        -- Most rows of a company's table say again what they said the night before.
+        WHERE (said.shortest < e.entitled_until OR e.revoked_at >= said.granted_at)
+            AND iap.last_said(ROW(e.*)::iap.entitlements) < said.granted_at
             AND (
                 (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
                 OR (
@@ -6752,16 +6756,10 @@ COMMENT ON FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements
 CREATE FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE
     AS $_$
+    -- Most have no shorter word: no call for each.
     SELECT CASE
-        -- Most have none: no look into it for each.
         WHEN cardinality(($2).shorter) = 0 THEN ($2).granted_at
-        ELSE coalesce((
-            SELECT max(said_at)
-            FROM unnest(($2).shorter)
-            WHERE CASE
-                WHEN ($1).expires_at IS NULL THEN until > ($1).purchased_at + interval '2 days'
-                ELSE iap.reaches(until, ($1).expires_at)
-            END), ($2).granted_at)
+        ELSE coalesce(iap.shorter_said_for($1, ($2).shorter), ($2).granted_at)
     END
 $_$;
 
@@ -6841,6 +6839,19 @@ CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigi
     RETURN CASE WHEN (percentage IS NULL) THEN milliunits ELSE (round((((milliunits)::numeric * (percentage)::numeric) / (100000)::numeric)))::bigint END;
 
 COMMENT ON FUNCTION iap.share_of(milliunits bigint, percentage integer) IS 'A share, in thousandths of a percent, of an amount; all of it where none is told.';
+
+CREATE FUNCTION iap.shorter_said_for(t iap.transactions, shorter iap.word[]) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT max(said_at)
+    FROM unnest($2)
+    WHERE CASE
+        WHEN ($1).expires_at IS NULL THEN until > ($1).purchased_at + interval '2 days'
+        ELSE iap.reaches(until, ($1).expires_at)
+    END
+$_$;
+
+COMMENT ON FUNCTION iap.shorter_said_for(t iap.transactions, shorter iap.word[]) IS 'When the last of shorter words was said that reaches to the end of a period; NULL where none does.';
 
 CREATE FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) RETURNS void
     LANGUAGE plpgsql
@@ -11677,6 +11688,8 @@ REVOKE ALL ON FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) FROM
 REVOKE ALL ON FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.share_of(milliunits bigint, percentage integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.shorter_said_for(t iap.transactions, shorter iap.word[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
 

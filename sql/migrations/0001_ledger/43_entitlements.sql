@@ -44,18 +44,24 @@ COMMENT ON FUNCTION iap.reaches IS
     'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple '
     'tells the same moment some milliseconds apart.';
 
+CREATE FUNCTION iap.shorter_said_for(t iap.transactions, shorter iap.word[]) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT max(said_at)
+    FROM unnest($2)
+    WHERE CASE
+        WHEN ($1).expires_at IS NULL THEN until > ($1).purchased_at + interval '2 days'
+        ELSE iap.reaches(until, ($1).expires_at)
+    END
+$$;
+COMMENT ON FUNCTION iap.shorter_said_for IS
+    'When the last of shorter words was said that reaches to the end of a period; NULL where none does.';
+
 CREATE FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE AS $$
+    -- Most have no shorter word: no call for each.
     SELECT CASE
-        -- Most have none: no look into it for each.
         WHEN cardinality(($2).shorter) = 0 THEN ($2).granted_at
-        ELSE coalesce((
-            SELECT max(said_at)
-            FROM unnest(($2).shorter)
-            WHERE CASE
-                WHEN ($1).expires_at IS NULL THEN until > ($1).purchased_at + interval '2 days'
-                ELSE iap.reaches(until, ($1).expires_at)
-            END), ($2).granted_at)
+        ELSE coalesce(iap.shorter_said_for($1, ($2).shorter), ($2).granted_at)
     END
 $$;
 COMMENT ON FUNCTION iap.said_for IS
