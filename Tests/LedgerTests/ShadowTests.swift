@@ -50,7 +50,7 @@ import Testing
     /// The functions that the night calls write by the caller's search path.
     @Test(arguments: [
         "08_places", "10_moves", "11_moved_cases", "12_owed_once", "23_batch_heard", "24_batch_seen", "25_batch",
-        "27_released", "44_covered", "47_notices", "48_customers", "49_unproved", "50_prices", "51_answers",
+        "27_released", "44_covered", "49_notices", "50_customers", "51_unproved", "52_prices", "53_answers",
     ])
     func theNightsFunctionsWriteToNoTablePastItsShadow(file: String) throws {
         let sql = try String(

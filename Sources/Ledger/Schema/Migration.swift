@@ -25,13 +25,14 @@ public struct Migration: Sendable, Hashable {
                 PackageResources._8_retention_sql, PackageResources._9_pseudonyms_sql,
                 PackageResources._0_erased_purchases_sql, PackageResources._1_erased_trail_sql,
                 PackageResources._2_erasure_sql, PackageResources._3_entitlements_sql, PackageResources._4_covered_sql,
-                PackageResources._5_grants_sql, PackageResources._6_sources_sql, PackageResources._7_notices_sql,
-                PackageResources._8_customers_sql, PackageResources._9_unproved_sql, PackageResources._0_prices_sql,
-                PackageResources._1_answers_sql, PackageResources._2_owed_sql, PackageResources._3_status_sql,
-                PackageResources._4_redeliveries_sql, PackageResources._5_redelivery_orders_sql,
-                PackageResources._6_redelivered_sql, PackageResources._7_statement_sql,
-                PackageResources._8_unpaid_orders_sql, PackageResources._9_shared_columns_sql,
-                PackageResources._0_rights_sql,
+                PackageResources._5_words_sql, PackageResources._6_grants_sql, PackageResources._7_imported_grants_sql,
+                PackageResources._8_sources_sql, PackageResources._9_notices_sql, PackageResources._0_customers_sql,
+                PackageResources._1_unproved_sql, PackageResources._2_prices_sql, PackageResources._3_answers_sql,
+                PackageResources._4_owed_sql, PackageResources._5_status_sql,
+                PackageResources._6_redeliveries_sql, PackageResources._7_redelivery_orders_sql,
+                PackageResources._8_redelivered_sql, PackageResources._9_statement_sql,
+                PackageResources._0_unpaid_orders_sql, PackageResources._1_shared_columns_sql,
+                PackageResources._2_rights_sql,
             ].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
     ]
 

@@ -38,6 +38,13 @@ CREATE TABLE iap.connections (
     PRIMARY KEY (bundle_id, environment, product_type)
 );
 
+COMMENT ON TABLE iap.entitlements IS
+    'Until when the apps'' servers have granted subscriptions: a row for each original transaction.';
+COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
+COMMENT ON TABLE iap.connections IS
+    'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing '
+    'of the type is called lost. Of entitlements their own table tells.';
+
 CREATE FUNCTION iap.reaches(entitled_until timestamptz, expires_at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$ SELECT $2 <= $1 + interval '1 minute' $$;
 COMMENT ON FUNCTION iap.reaches IS

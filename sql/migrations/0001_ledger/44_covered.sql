@@ -204,16 +204,3 @@ $$;
 COMMENT ON FUNCTION iap.connect IS
     'Notes which apps have begun to claim purchases of which type, or had deliveries imported, since the books were '
     'closed last.';
-
-CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE iap.entitlements
-    SET user_id = became.user_id, entitled_until = became.entitled_until, granted_at = became.granted_at,
-        revoked_at = became.revoked_at, shorter = became.shorter,
-        -- A seal that does not fit stays, for its row was changed by hand.
-        seal = CASE WHEN was.seal = audit.seal(was) THEN audit.seal(became) ELSE was.seal END
-    WHERE original_transaction_id = was.original_transaction_id AND bundle_id = was.bundle_id;
-END
-$$;
-COMMENT ON FUNCTION iap.keep_entitlement IS 'Writes an entitlement that its caller has locked.';
