@@ -299,6 +299,35 @@ import Testing
         }
     }
 
+    /// The server added a billing grace to a week, and says the week's own end again: for nothing that ends later.
+    @Test func anUpgradeWithinABillingGraceIsNotGrantedByAShorterWord() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                SELECT \(Play.bundleID), unnest(ARRAY['vip.week', 'vip']), 'auto_renewable', 'VIP'
+                """)
+            let ids = [("2000000000000100", "vip.week", 144.0, 7.0), ("2000000000000109", "vip", 100, 10)]
+            let bought = ids.map { id, product, hoursAgo, days in
+                play.buy(id, product, hoursAgo: hoursAgo) {
+                    $0.productType = .autoRenewable
+                    $0.originalID = "2000000000000100"
+                    $0.expiresAt = $0.purchasedAt + days * 86_400
+                }
+            }
+            let (week, upgrade) = (bought[0], bought[1])
+            let end = try #require(week.expiresAt)
+            try await entitle(play, until: end + 16 * 86_400, at: week.purchasedAt)
+            try await entitle(play, until: end)
+            try await play.upload(play.receipt(bought), for: week)
+            #expect(try await play.night().findings.caseIDs == [upgrade.id])
+            try await entitle(play, until: try #require(upgrade.expiresAt))
+            #expect(try await play.night(2).findings.cases.isEmpty)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     /// The billing grace was granted hours before the renewal came through, and the grant for that was lost.
     @Test func aRenewalThatLastsLongerThanTheGraceIsACaseOnceAppleTellsItsEnd() async throws {
         try await withPlay { play in
