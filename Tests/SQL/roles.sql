@@ -191,7 +191,7 @@ SELECT results_eq(
         ('iap_import', 'amount_of'), ('iap_import', 'cover_superseded'), ('iap_import', 'delivered'),
         ('iap_import', 'enter'), ('iap_import', 'excluded'),
         ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'), ('iap_import', 'import_entitlements'),
-        ('iap_import', 'imported'), ('iap_import', 'is_delivered_otherwise'), ('iap_import', 'is_news_of_upgrade'),
+        ('iap_import', 'imported'), ('iap_import', 'is_delivered_otherwise'), ('iap_import', 'is_new_word'),
         ('iap_import', 'is_of_original'), ('iap_import', 'is_original_delivered'), ('iap_import', 'is_parted'),
         ('iap_import', 'is_period_delivered'), ('iap_import', 'is_said_for_upgrade'),
         ('iap_import', 'is_same_period'), ('iap_import', 'is_same_purchase'),

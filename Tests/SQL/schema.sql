@@ -3416,6 +3416,7 @@ DECLARE
     taken  bigint;
     word   record;
     became iap.entitlements;
+    until  timestamptz;
 BEGIN
     PERFORM iap.cover_superseded(words);
     -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
@@ -3480,7 +3481,7 @@ BEGIN
     -- grant was just taken back to.
     FOR word IN
         SELECT
-            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.until,
+            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.ends,
             e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at AS is_taken_back_to
         FROM (
             SELECT
@@ -3492,16 +3493,16 @@ BEGIN
         ) AS said
         JOIN entitlements AS e USING (original_transaction_id, bundle_id)
         CROSS JOIN LATERAL (
-            SELECT max(ends) AS until FROM unnest(said.ends) AS ends WHERE ends < e.entitled_until
+            SELECT coalesce(array_agg(DISTINCT ending), '{}') AS ends
+            FROM unnest(said.ends) AS ending
+            WHERE ending < e.entitled_until AND iap.is_new_word(ROW(e.*)::iap.entitlements, ending)
         ) AS shorter
         -- Most rows of a company's table say again what they said the night before.
         WHERE (said.shortest < e.entitled_until OR e.revoked_at >= said.granted_at)
-            AND iap.last_said(ROW(e.*)::iap.entitlements) < said.granted_at
+            AND iap.last_said(ROW(e.*)::iap.entitlements) <= said.granted_at
             AND (
                 (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
-                OR (
-                    shorter.until IS NOT NULL
-                    AND iap.is_news_of_upgrade(ROW(e.*)::iap.entitlements, shorter.until, said.ends)))
+                OR shorter.ends <> '{}')
         ORDER BY original_transaction_id, bundle_id
         FOR UPDATE OF e
     LOOP
@@ -3510,7 +3511,9 @@ BEGIN
             became.granted_at := word.granted_at;
             became.shorter := '{}';
         ELSE
-            became := iap.with_shorter(became, ROW(word.until, word.granted_at)::iap.word);
+            FOREACH until IN ARRAY word.ends LOOP
+                became := iap.with_shorter(became, ROW(until, word.granted_at)::iap.word);
+            END LOOP;
         END IF;
         PERFORM iap.keep_entitlement(word.known, became);
     END LOOP;
@@ -3890,6 +3893,18 @@ $$;
 
 COMMENT ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) IS 'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and may tell of that later.';
 
+CREATE FUNCTION iap.is_new_word(known iap.entitlements, until timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    before timestamptz := (SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_new_word.until);
+BEGIN
+    RETURN before IS NULL OR iap.is_said_for_upgrade(known, until, before);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_new_word(known iap.entitlements, until timestamp with time zone) IS 'Whether a word that reaches less far than what is granted was not said before, or is said again for an upgrade.';
+
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -3918,19 +3933,6 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
 $$;
 
 COMMENT ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) IS 'Whether iap.heard can make anything else of a transaction than what it is.';
-
-CREATE FUNCTION iap.is_news_of_upgrade(known iap.entitlements, until timestamp with time zone, ends timestamp with time zone[]) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    before timestamptz := (
-        SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_news_of_upgrade.until);
-BEGIN
-    RETURN before IS NULL OR iap.is_said_for_upgrade(known, ends, before);
-END
-$$;
-
-COMMENT ON FUNCTION iap.is_news_of_upgrade(known iap.entitlements, until timestamp with time zone, ends timestamp with time zone[]) IS 'Whether a word that reaches less far than what is granted was not said before, or is said again for an upgrade; ends are those of all that was said at once.';
 
 CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -4036,20 +4038,20 @@ CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
 
 COMMENT ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) IS 'Whether iap.refunded_as names another transaction id.';
 
-CREATE FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamp with time zone[], since timestamp with time zone) RETURNS boolean
+CREATE FUNCTION iap.is_said_for_upgrade(known iap.entitlements, until timestamp with time zone, since timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM iap.transactions AS white
-        JOIN unnest(ends) AS until ON white.expires_at <= until AND white.expires_at > until - interval '1 day'
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, known.original_transaction_id)
-            AND white.bundle_id = known.bundle_id AND white.place = 'white' AND white.purchased_at > since);
+            AND white.bundle_id = known.bundle_id AND white.place = 'white' AND white.purchased_at > since
+            AND white.expires_at <= until AND white.expires_at > until - interval '1 day');
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamp with time zone[], since timestamp with time zone) IS 'Whether a word that says an end again is of what is owed and was bought since: that ends then, perhaps rounded up to the end of a day.';
+COMMENT ON FUNCTION iap.is_said_for_upgrade(known iap.entitlements, until timestamp with time zone, since timestamp with time zone) IS 'Whether a word that says an end again is of what is owed and was bought since: that ends then, perhaps rounded up to the end of a day.';
 
 CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -6731,13 +6733,13 @@ BEGIN
     ELSIF said.entitled_until < known.entitled_until THEN
         -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
         IF known.revoked_at IS NOT NULL
-            OR iap.is_news_of_upgrade(known, said.entitled_until, ARRAY[said.entitled_until])
+            OR iap.is_new_word(known, said.entitled_until)
         THEN
             word := iap.with_shorter(known, ROW(said.entitled_until, said.granted_at)::iap.word);
             word.revoked_at := NULL;
         END IF;
     ELSIF said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
-        OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.granted_at)
+        OR iap.is_said_for_upgrade(known, said.entitled_until, known.granted_at)
     THEN
         word.granted_at := said.granted_at;
         word.shorter := '{}';
@@ -8299,12 +8301,17 @@ CREATE FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) RETURNS 
     LANGUAGE plpgsql IMMUTABLE
     AS $$
 BEGIN
-    known.shorter := ARRAY(SELECT word FROM unnest(known.shorter) AS word WHERE word.until > said.until) || said;
+    known.shorter := said || ARRAY(
+        SELECT word
+        FROM unnest(known.shorter) AS word
+        WHERE word.until <> said.until
+            -- What ends later grants what it does not. The others are known still when they are said again.
+            AND (word.until > said.until OR word.until > said.said_at));
     RETURN known;
 END
 $$;
 
-COMMENT ON FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) IS 'An entitlement with a word that reaches less far: it takes the place of those that reach no further.';
+COMMENT ON FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) IS 'An entitlement with a word that reaches less far, without those that are over and reach no further.';
 
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
@@ -11473,9 +11480,9 @@ REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp
 
 REVOKE ALL ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_new_word(known iap.entitlements, until timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_news_of_upgrade(known iap.entitlements, until timestamp with time zone, ends timestamp with time zone[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
 
@@ -11493,7 +11500,7 @@ REVOKE ALL ON FUNCTION iap.is_pseudonym(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamp with time zone[], since timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_said_for_upgrade(known iap.entitlements, until timestamp with time zone, since timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) FROM PUBLIC;
 

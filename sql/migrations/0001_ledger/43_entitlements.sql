@@ -14,8 +14,8 @@ CREATE TABLE iap.entitlements (
     granted_at              timestamptz NOT NULL,
     -- When it was shortened; NULL where the latest word is a grant.
     revoked_at              timestamptz,
-    -- What was said since that reaches less far, each less than the one before. It shortens nothing, but an upgrade
-    -- that was bought since, and ends by then, is granted by it alone.
+    -- What was said since, or at once, that reaches less far. It shortens nothing, but an upgrade that was bought
+    -- since, and ends by then, is granted by it alone.
     shorter                 iap.word[] NOT NULL DEFAULT '{}',
     seal                    bigint,
     PRIMARY KEY (original_transaction_id, bundle_id)

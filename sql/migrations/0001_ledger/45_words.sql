@@ -1,44 +1,45 @@
 -- What an entitlement says once an app's server, or its table, has said another word on it.
 
-CREATE FUNCTION iap.is_said_for_upgrade(known iap.entitlements, ends timestamptz[], since timestamptz) RETURNS boolean
+CREATE FUNCTION iap.is_said_for_upgrade(known iap.entitlements, until timestamptz, since timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM iap.transactions AS white
-        JOIN unnest(ends) AS until ON white.expires_at <= until AND white.expires_at > until - interval '1 day'
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, known.original_transaction_id)
-            AND white.bundle_id = known.bundle_id AND white.place = 'white' AND white.purchased_at > since);
+            AND white.bundle_id = known.bundle_id AND white.place = 'white' AND white.purchased_at > since
+            AND white.expires_at <= until AND white.expires_at > until - interval '1 day');
 END
 $$;
 COMMENT ON FUNCTION iap.is_said_for_upgrade IS
     'Whether a word that says an end again is of what is owed and was bought since: that ends then, perhaps rounded up '
     'to the end of a day.';
 
-CREATE FUNCTION iap.is_news_of_upgrade(
-    known iap.entitlements, until timestamptz, ends timestamptz[]
-) RETURNS boolean
+CREATE FUNCTION iap.is_new_word(known iap.entitlements, until timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    before timestamptz := (
-        SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_news_of_upgrade.until);
+    before timestamptz := (SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_new_word.until);
 BEGIN
-    RETURN before IS NULL OR iap.is_said_for_upgrade(known, ends, before);
+    RETURN before IS NULL OR iap.is_said_for_upgrade(known, until, before);
 END
 $$;
-COMMENT ON FUNCTION iap.is_news_of_upgrade IS
-    'Whether a word that reaches less far than what is granted was not said before, or is said again for an upgrade; '
-    'ends are those of all that was said at once.';
+COMMENT ON FUNCTION iap.is_new_word IS
+    'Whether a word that reaches less far than what is granted was not said before, or is said again for an upgrade.';
 
 CREATE FUNCTION iap.with_shorter(known iap.entitlements, said iap.word) RETURNS iap.entitlements
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    known.shorter := ARRAY(SELECT word FROM unnest(known.shorter) AS word WHERE word.until > said.until) || said;
+    known.shorter := said || ARRAY(
+        SELECT word
+        FROM unnest(known.shorter) AS word
+        WHERE word.until <> said.until
+            -- What ends later grants what it does not. The others are known still when they are said again.
+            AND (word.until > said.until OR word.until > said.said_at));
     RETURN known;
 END
 $$;
 COMMENT ON FUNCTION iap.with_shorter IS
-    'An entitlement with a word that reaches less far: it takes the place of those that reach no further.';
+    'An entitlement with a word that reaches less far, without those that are over and reach no further.';
 
 CREATE FUNCTION iap.last_said(known iap.entitlements) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE AS $$ SELECT coalesce((SELECT max(said_at) FROM unnest(($1).shorter)), ($1).granted_at) $$;
@@ -58,13 +59,13 @@ BEGIN
     ELSIF said.entitled_until < known.entitled_until THEN
         -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
         IF known.revoked_at IS NOT NULL
-            OR iap.is_news_of_upgrade(known, said.entitled_until, ARRAY[said.entitled_until])
+            OR iap.is_new_word(known, said.entitled_until)
         THEN
             word := iap.with_shorter(known, ROW(said.entitled_until, said.granted_at)::iap.word);
             word.revoked_at := NULL;
         END IF;
     ELSIF said.entitled_until = 'infinity' OR known.revoked_at IS NOT NULL
-        OR iap.is_said_for_upgrade(known, ARRAY[said.entitled_until], known.granted_at)
+        OR iap.is_said_for_upgrade(known, said.entitled_until, known.granted_at)
     THEN
         word.granted_at := said.granted_at;
         word.shorter := '{}';

@@ -53,6 +53,7 @@ DECLARE
     taken  bigint;
     word   record;
     became iap.entitlements;
+    until  timestamptz;
 BEGIN
     PERFORM iap.cover_superseded(words);
     -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
@@ -117,7 +118,7 @@ BEGIN
     -- grant was just taken back to.
     FOR word IN
         SELECT
-            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.until,
+            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.ends,
             e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at AS is_taken_back_to
         FROM (
             SELECT
@@ -129,16 +130,16 @@ BEGIN
         ) AS said
         JOIN entitlements AS e USING (original_transaction_id, bundle_id)
         CROSS JOIN LATERAL (
-            SELECT max(ends) AS until FROM unnest(said.ends) AS ends WHERE ends < e.entitled_until
+            SELECT coalesce(array_agg(DISTINCT ending), '{}') AS ends
+            FROM unnest(said.ends) AS ending
+            WHERE ending < e.entitled_until AND iap.is_new_word(ROW(e.*)::iap.entitlements, ending)
         ) AS shorter
         -- Most rows of a company's table say again what they said the night before.
         WHERE (said.shortest < e.entitled_until OR e.revoked_at >= said.granted_at)
-            AND iap.last_said(ROW(e.*)::iap.entitlements) < said.granted_at
+            AND iap.last_said(ROW(e.*)::iap.entitlements) <= said.granted_at
             AND (
                 (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
-                OR (
-                    shorter.until IS NOT NULL
-                    AND iap.is_news_of_upgrade(ROW(e.*)::iap.entitlements, shorter.until, said.ends)))
+                OR shorter.ends <> '{}')
         ORDER BY original_transaction_id, bundle_id
         FOR UPDATE OF e
     LOOP
@@ -147,7 +148,9 @@ BEGIN
             became.granted_at := word.granted_at;
             became.shorter := '{}';
         ELSE
-            became := iap.with_shorter(became, ROW(word.until, word.granted_at)::iap.word);
+            FOREACH until IN ARRAY word.ends LOOP
+                became := iap.with_shorter(became, ROW(until, word.granted_at)::iap.word);
+            END LOOP;
         END IF;
         PERFORM iap.keep_entitlement(word.known, became);
     END LOOP;
