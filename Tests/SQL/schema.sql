@@ -3439,11 +3439,11 @@ BEGIN
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
-        revoked_at = EXCLUDED.revoked_at, shorter = EXCLUDED.shorter,
+        revoked_at = EXCLUDED.revoked_at,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
             known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
-            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, EXCLUDED.shorter,
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, known.shorter,
             NULL)::iap.entitlements)
             ELSE known.seal END
     WHERE known.entitled_until < EXCLUDED.entitled_until;
@@ -3509,12 +3509,10 @@ BEGIN
         became := word.known;
         IF word.is_taken_back_to THEN
             became.granted_at := word.granted_at;
-            became.shorter := '{}';
-        ELSE
-            FOREACH until IN ARRAY word.ends LOOP
-                became := iap.with_shorter(became, ROW(until, word.granted_at)::iap.word);
-            END LOOP;
         END IF;
+        FOREACH until IN ARRAY word.ends LOOP
+            became := iap.with_shorter(became, ROW(until, word.granted_at)::iap.word);
+        END LOOP;
         PERFORM iap.keep_entitlement(word.known, became);
     END LOOP;
     RETURN taken;
@@ -3897,7 +3895,7 @@ CREATE FUNCTION iap.is_new_word(known iap.entitlements, until timestamp with tim
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    before timestamptz := (SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_new_word.until);
+    before timestamptz := (SELECT max(said_at) FROM unnest(known.shorter) AS word WHERE word.until = is_new_word.until);
 BEGIN
     RETURN before IS NULL OR iap.is_said_for_upgrade(known, until, before);
 END
@@ -4151,7 +4149,7 @@ COMMENT ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[
 
 CREATE FUNCTION iap.last_said(known iap.entitlements) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE
-    AS $_$ SELECT coalesce((SELECT max(said_at) FROM unnest(($1).shorter)), ($1).granted_at) $_$;
+    AS $_$ SELECT greatest(($1).granted_at, (SELECT max(said_at) FROM unnest(($1).shorter))) $_$;
 
 COMMENT ON FUNCTION iap.last_said(known iap.entitlements) IS 'When the last word was said on an entitlement that told something new.';
 
@@ -6727,14 +6725,13 @@ BEGIN
     IF said.entitled_until > known.entitled_until THEN
         word := said;
         word.first_granted_at := known.first_granted_at;
+        word.shorter := known.shorter;
     ELSIF said.entitled_until <= said.granted_at THEN
         -- Nothing new; a period that is delivered late ends before what is granted already.
         NULL;
     ELSIF said.entitled_until < known.entitled_until THEN
         -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
-        IF known.revoked_at IS NOT NULL
-            OR iap.is_new_word(known, said.entitled_until)
-        THEN
+        IF known.revoked_at IS NOT NULL OR iap.is_new_word(known, said.entitled_until) THEN
             word := iap.with_shorter(known, ROW(said.entitled_until, said.granted_at)::iap.word);
             word.revoked_at := NULL;
         END IF;
@@ -6742,7 +6739,6 @@ BEGIN
         OR iap.is_said_for_upgrade(known, said.entitled_until, known.granted_at)
     THEN
         word.granted_at := said.granted_at;
-        word.shorter := '{}';
         word.revoked_at := NULL;
     END IF;
     -- It may have moved to another account. Who was erased does not come back by a word that grants no more.
@@ -6761,7 +6757,7 @@ CREATE FUNCTION iap.said_for(t iap.transactions, e iap.entitlements) RETURNS tim
     -- Most have no shorter word: no call for each.
     SELECT CASE
         WHEN cardinality(($2).shorter) = 0 THEN ($2).granted_at
-        ELSE coalesce(iap.shorter_said_for($1, ($2).shorter), ($2).granted_at)
+        ELSE greatest(($2).granted_at, iap.shorter_said_for($1, ($2).shorter))
     END
 $_$;
 

@@ -139,7 +139,7 @@ UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction
 SELECT test.import_days(300, 30, 25, 20);
 SELECT is(test.shorter(), '9 30@3 25@0 20@3', 'as long as that is owed');
 SELECT test.import_days(301, 30, 25);
-SELECT is(test.shorter(), '0 30@0 25@0', 'what reaches further than all of them is said with them');
+SELECT is(test.shorter(), '0 30@3 25@0 20@3', 'what reaches further than all of them is of all, and forgets none');
 SELECT is_empty(
     $$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%unsealed'$$, 'and each time the row is sealed anew');
 DELETE FROM iap.transactions WHERE original_transaction_id = 's4';

@@ -14,8 +14,8 @@ CREATE TABLE iap.entitlements (
     granted_at              timestamptz NOT NULL,
     -- When it was shortened; NULL where the latest word is a grant.
     revoked_at              timestamptz,
-    -- What was said since, or at once, that reaches less far. It shortens nothing, but an upgrade that was bought
-    -- since, and ends by then, is granted by it alone.
+    -- What was said besides, that reaches less far. It shortens nothing, but an upgrade that was bought since the
+    -- grant, and ends by then, is granted by it alone.
     shorter                 iap.word[] NOT NULL DEFAULT '{}',
     seal                    bigint,
     PRIMARY KEY (original_transaction_id, bundle_id)
@@ -68,7 +68,7 @@ LANGUAGE sql IMMUTABLE AS $$
     -- Most have no shorter word: no call for each.
     SELECT CASE
         WHEN cardinality(($2).shorter) = 0 THEN ($2).granted_at
-        ELSE coalesce(iap.shorter_said_for($1, ($2).shorter), ($2).granted_at)
+        ELSE greatest(($2).granted_at, iap.shorter_said_for($1, ($2).shorter))
     END
 $$;
 COMMENT ON FUNCTION iap.said_for IS

@@ -18,7 +18,7 @@ COMMENT ON FUNCTION iap.is_said_for_upgrade IS
 CREATE FUNCTION iap.is_new_word(known iap.entitlements, until timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    before timestamptz := (SELECT said_at FROM unnest(known.shorter) AS word WHERE word.until = is_new_word.until);
+    before timestamptz := (SELECT max(said_at) FROM unnest(known.shorter) AS word WHERE word.until = is_new_word.until);
 BEGIN
     RETURN before IS NULL OR iap.is_said_for_upgrade(known, until, before);
 END
@@ -42,7 +42,7 @@ COMMENT ON FUNCTION iap.with_shorter IS
     'An entitlement with a word that reaches less far, without those that are over and reach no further.';
 
 CREATE FUNCTION iap.last_said(known iap.entitlements) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE AS $$ SELECT coalesce((SELECT max(said_at) FROM unnest(($1).shorter)), ($1).granted_at) $$;
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(($1).granted_at, (SELECT max(said_at) FROM unnest(($1).shorter))) $$;
 COMMENT ON FUNCTION iap.last_said IS 'When the last word was said on an entitlement that told something new.';
 
 CREATE FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) RETURNS iap.entitlements
@@ -53,14 +53,13 @@ BEGIN
     IF said.entitled_until > known.entitled_until THEN
         word := said;
         word.first_granted_at := known.first_granted_at;
+        word.shorter := known.shorter;
     ELSIF said.entitled_until <= said.granted_at THEN
         -- Nothing new; a period that is delivered late ends before what is granted already.
         NULL;
     ELSIF said.entitled_until < known.entitled_until THEN
         -- Perhaps for what was bought since and ends sooner; or it took the place of what was taken back.
-        IF known.revoked_at IS NOT NULL
-            OR iap.is_new_word(known, said.entitled_until)
-        THEN
+        IF known.revoked_at IS NOT NULL OR iap.is_new_word(known, said.entitled_until) THEN
             word := iap.with_shorter(known, ROW(said.entitled_until, said.granted_at)::iap.word);
             word.revoked_at := NULL;
         END IF;
@@ -68,7 +67,6 @@ BEGIN
         OR iap.is_said_for_upgrade(known, said.entitled_until, known.granted_at)
     THEN
         word.granted_at := said.granted_at;
-        word.shorter := '{}';
         word.revoked_at := NULL;
     END IF;
     -- It may have moved to another account. Who was erased does not come back by a word that grants no more.

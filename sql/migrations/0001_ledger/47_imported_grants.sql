@@ -76,11 +76,11 @@ BEGIN
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
-        revoked_at = EXCLUDED.revoked_at, shorter = EXCLUDED.shorter,
+        revoked_at = EXCLUDED.revoked_at,
         -- A seal that does not fit stays, for its row was changed by hand.
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
             known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
-            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, EXCLUDED.shorter,
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, known.shorter,
             NULL)::iap.entitlements)
             ELSE known.seal END
     WHERE known.entitled_until < EXCLUDED.entitled_until;
@@ -146,12 +146,10 @@ BEGIN
         became := word.known;
         IF word.is_taken_back_to THEN
             became.granted_at := word.granted_at;
-            became.shorter := '{}';
-        ELSE
-            FOREACH until IN ARRAY word.ends LOOP
-                became := iap.with_shorter(became, ROW(until, word.granted_at)::iap.word);
-            END LOOP;
         END IF;
+        FOREACH until IN ARRAY word.ends LOOP
+            became := iap.with_shorter(became, ROW(until, word.granted_at)::iap.word);
+        END LOOP;
         PERFORM iap.keep_entitlement(word.known, became);
     END LOOP;
     RETURN taken;
