@@ -1,6 +1,6 @@
 -- Lives of subscriptions, by chance: upgrades, billing graces, words that are said again, a company's table that tells
 -- each night what it grants, in a row for each customer or for each period, and periods that Apple tells of some nights
--- late, in any order. In the end what nobody granted is owed, and nothing else is.
+-- late, in any order. In the end what nobody granted, or somebody took back, is owed, and nothing else is.
 BEGIN;
 SELECT plan(4);
 SET LOCAL search_path = public, iap;
@@ -14,9 +14,10 @@ SELECT setseed(:seed);
 CREATE FUNCTION test.at(day double precision) RETURNS timestamptz
 LANGUAGE sql AS $$ SELECT '2026-06-01 00:00+00'::timestamptz + day * interval '1 day' $$;
 CREATE TABLE test.lives (
-    id text PRIMARY KEY, original text, product text, starts timestamptz, ends timestamptz, is_known boolean, heard date
+    id text PRIMARY KEY, original text, product text, starts timestamptz, ends timestamptz, is_known boolean,
+    heard date, revoked_at timestamptz
 );
-CREATE TABLE test.words (original text, until timestamptz, said_at timestamptz);
+CREATE TABLE test.words (original text, until timestamptz, said_at timestamptz, revoked_at timestamptz);
 
 -- What is sold: the kind of access, and days.
 CREATE FUNCTION test.product(VARIADIC kinds text[]) RETURNS text
@@ -42,7 +43,8 @@ BEGIN
         INSERT INTO test.lives
         VALUES (
             original || '-' || number, original, product, test.at(day), test.at(ends), known,
-            test.at(day + random() * 5)::date);
+            test.at(day + random() * 5)::date,
+            CASE WHEN tells = 'rows' AND random() < 0.15 THEN test.at(day + random() * (least(ends, 58) - day)) END);
         IF known AND tells IN ('server', 'both') THEN
             INSERT INTO test.words
             SELECT original, test.at(ends + said.grace), test.at(day + said.after)
@@ -65,7 +67,7 @@ SELECT test.live('l' || life, (ARRAY['server', 'rows', 'table', 'both'])[1 + lif
 FROM generate_series(1, :lives) AS life;
 -- The table tells each night what the customer has, as far as the company knows; some of all that was granted.
 INSERT INTO test.words
-SELECT original, ends, night
+SELECT original, ends, night, CASE WHEN revoked_at < night THEN revoked_at END
 FROM generate_series(test.at(0.125), test.at(60.125), interval '1 day') AS night
 JOIN test.lives ON is_known AND starts < night AND substr(original, 2)::integer % 4 = 1
 ORDER BY random();
@@ -95,7 +97,7 @@ BEGIN
         PERFORM set_config('iap.present', night::text, true);
         PERFORM iap.import_entitlements((
             SELECT array_agg(
-                ROW(original, 'com.example.a', 'ann', until, night, night, NULL, '{}', NULL)::iap.entitlements)
+                ROW(original, 'com.example.a', 'ann', until, night, night, revoked_at, '{}', NULL)::iap.entitlements)
             FROM test.words
             WHERE said_at = night));
         PERFORM iap.enter(
@@ -117,7 +119,9 @@ SELECT test.play();
 -- What was granted: by the first word that tells of an end, for each end that is told. An upgrade is granted by what
 -- was said after it was bought. What took another's place within a day, a table does not tell.
 CREATE TABLE test.first_words AS
-SELECT original, until, min(said_at) AS said_at FROM test.words GROUP BY original, until;
+SELECT original, least(until, max(revoked_at)) AS until, min(said_at) AS said_at
+FROM test.words
+GROUP BY original, until;
 CREATE VIEW test.granted AS
 SELECT
     life.*, (life.is_known AND substr(life.original, 2)::integer % 4 NOT IN (1, 2)) OR EXISTS (

@@ -200,7 +200,8 @@ SELECT results_eq(
         ('iap_import', 'parted_from'), ('iap_import', 'position_of'),
         ('iap_import', 'present'), ('iap_import', 'reaches'),
         ('iap_import', 'rebooked'), ('iap_import', 'refund_shares'), ('iap_import', 'refuse_unseen_cases'),
-        ('iap_import', 'release_originals'), ('iap_import', 'revoke_entitlement'), ('iap_import', 'take_corrected'),
+        ('iap_import', 'release_originals'), ('iap_import', 'revoke_entitlement'), ('iap_import', 'revoke_words'),
+        ('iap_import', 'take_corrected'),
         ('iap_import', 'take_imported'), ('iap_import', 'take_orders'), ('iap_import', 'take_originals'),
         ('iap_import', 'type_by'), ('iap_import', 'type_of'), ('iap_import', 'unrefunded'),
         ('iap_import', 'with_shorter'), ('iap_import', 'withdraw_beside'), ('iap_import', 'withdraw_counted_twice'),
@@ -457,10 +458,11 @@ SELECT set_eq(
         AND proname <> 'orders_never_paid'$$,
     ARRAY[
         'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim',
-        'entitle', 'revoke_entitlement', 'cover_superseded', 'owed', 'status', 'take_redeliveries', 'redeliver',
-        'resolve', 'reopen', 'decide', 'adopt', 'take', 'note', 'owners_told', 'close_books', 'purge_payloads',
-        'purgeable_buckets', 'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user',
-        'analyze_grown', 'release_originals', 'release_orders', 'take_orders', 'refuse_unseen_cases'],
+        'entitle', 'revoke_entitlement', 'revoke_words', 'cover_superseded', 'owed', 'status', 'take_redeliveries',
+        'redeliver', 'resolve', 'reopen', 'decide', 'adopt', 'take', 'note', 'owners_told', 'close_books',
+        'purge_payloads', 'purgeable_buckets', 'purge_devices', 'count_purgeable', 'purge_orders',
+        'count_unpaid_orders', 'erase_user', 'analyze_grown', 'release_originals', 'release_orders', 'take_orders',
+        'refuse_unseen_cases'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

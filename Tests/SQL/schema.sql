@@ -3477,6 +3477,32 @@ BEGIN
         taken := taken + 1;
     END LOOP;
 
+    -- A row that was revoked beside one that goes on and reaches further, such as of a month of better access within a
+    -- year.
+    FOR word IN
+        SELECT ROW(e.*)::iap.entitlements AS known, revoked.ends
+        FROM (
+            SELECT
+                original_transaction_id, bundle_id,
+                array_agg(ROW(entitled_until, revoked_at)::iap.word) AS ends
+            FROM (
+                SELECT original_transaction_id, bundle_id, entitled_until, max(revoked_at) AS revoked_at
+                FROM unnest(words)
+                GROUP BY original_transaction_id, bundle_id, entitled_until
+                -- Where another row grants as much, that one holds.
+                HAVING bool_and(coalesce(revoked_at < entitled_until, false))
+            ) AS ended
+            GROUP BY original_transaction_id, bundle_id
+        ) AS revoked
+        JOIN entitlements AS e USING (original_transaction_id, bundle_id)
+        WHERE EXISTS (SELECT FROM unnest(e.shorter) AS shorter JOIN unnest(revoked.ends) AS ended USING (until))
+        ORDER BY original_transaction_id, bundle_id
+        FOR UPDATE OF e
+    LOOP
+        PERFORM iap.revoke_words(word.known, word.ends);
+        taken := taken + 1;
+    END LOOP;
+
     -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the
     -- grant was just taken back to.
     FOR word IN
@@ -6715,6 +6741,42 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) IS 'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
+
+CREATE FUNCTION iap.revoke_words(known iap.entitlements, revoked iap.word[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+DECLARE
+    word    iap.entitlements := known;
+    changes iap.change[];
+BEGIN
+    word.shorter := ARRAY(
+        SELECT ROW(least(shorter.until, revoked.said_at), shorter.said_at)::iap.word
+        FROM unnest(known.shorter) AS shorter
+        LEFT JOIN unnest(revoked) AS revoked USING (until));
+    PERFORM iap.keep_entitlement(known, word);
+    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS black
+        WHERE iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, known.original_transaction_id)
+            AND black.bundle_id = known.bundle_id AND black.delivered_by = 'entitlement'
+            AND black.refunded_at IS NULL AND black.purchased_at > known.granted_at
+            AND iap.is_bought_since(
+                ROW(black.*)::iap.transactions, iap.said_for(ROW(black.*)::iap.transactions, word))
+        ORDER BY black.transaction_id, black.bundle_id, black.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'revoked', session_user, NULL, iap.present(), jsonb_build_object('user_id', known.user_id),
+            'entitlement');
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.revoke_words(known iap.entitlements, revoked iap.word[]) IS 'Takes back words that reach less far than an entitlement, which its caller has locked, each from a moment on. Upgrades that reach beyond, and were granted by no other word, are owed again, unless Apple has refunded them.';
 
 CREATE FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) RETURNS iap.entitlements
     LANGUAGE plpgsql STABLE
@@ -11683,6 +11745,8 @@ REVOKE ALL ON FUNCTION iap.require_transaction_id(name text, value text) FROM PU
 REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.revoke_words(known iap.entitlements, revoked iap.word[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.said_again(known iap.entitlements, said iap.entitlements) FROM PUBLIC;
 

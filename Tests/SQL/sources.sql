@@ -143,6 +143,29 @@ SELECT is(test.shorter(), '0 30@3 25@0 20@3', 'what reaches further than all of 
 SELECT is_empty(
     $$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%unsealed'$$, 'and each time the row is sealed anew');
 DELETE FROM iap.transactions WHERE original_transaction_id = 's4';
+-- What is taken back of several rows is owed again, where no other row grants it.
+SELECT test.owed_until('s4', 301, 'basic', 20), test.owed_until('s4c', 60, 'premium'),
+    test.owed_until('s4d', 50, 'gold');
+UPDATE iap.entitlements SET granted_at = now() - interval '9 days', shorter = '{}' WHERE original_transaction_id = 's4';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
+SELECT test.import_days(301, 60, 50);
+SELECT is(iap.cover_entitled(7, now(), 10), 2::bigint, 'upgrades within a year are granted');
+CREATE FUNCTION test.import_words(VARIADIC words iap.entitlements[]) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_import', format(
+        'SELECT iap.import_entitlements(%L)', test.word(301, NULL, 'di', 's4') || words))::bigint
+$$;
+SELECT is(
+    test.import_words(test.word(60, NULL, 'di', 's4'), test.word(50, NULL, 'di', 's4'), test.revoked(50, 0)), 0::bigint,
+    'one row of two that end together is revoked');
+SELECT is(
+    test.import_words(test.revoked(60, 0), test.word(50, NULL, 'di', 's4')), 1::bigint, 'the row of an upgrade is');
+SELECT is(test.import_words(test.revoked(60, 0), test.word(50, NULL, 'di', 's4')), 0::bigint, 'once');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 's4'$$, $$VALUES ('s4c' COLLATE "C")$$,
+    'and it alone is owed again');
+SELECT is_empty($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%unsealed'$$, 'sealed');
+DELETE FROM iap.transactions WHERE original_transaction_id = 's4';
 -- A year that was given up for months: its row says that it was revoked, beside one that goes on.
 UPDATE iap.entitlements SET granted_at = now() - interval '9 days', shorter = '{}' WHERE original_transaction_id = 's4';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
