@@ -198,7 +198,7 @@ SELECT results_eq(
         ('iap_import', 'keep_entitlement'), ('iap_import', 'kind_of_move'), ('iap_import', 'last_said'),
         ('iap_import', 'log_event'), ('iap_import', 'log_moves'), ('iap_import', 'move'),
         ('iap_import', 'parted_from'), ('iap_import', 'position_of'),
-        ('iap_import', 'present'), ('iap_import', 'reaches'),
+        ('iap_import', 'present'),
         ('iap_import', 'rebooked'), ('iap_import', 'refund_shares'), ('iap_import', 'refuse_unseen_cases'),
         ('iap_import', 'release_originals'), ('iap_import', 'revoke_entitlement'), ('iap_import', 'revoke_words'),
         ('iap_import', 'take_corrected'),

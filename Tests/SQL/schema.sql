@@ -3507,8 +3507,7 @@ BEGIN
     -- grant was just taken back to.
     FOR word IN
         SELECT
-            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.ends,
-            e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at AS is_taken_back_to
+            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.ends, taken.is_back AS is_taken_back_to
         FROM (
             SELECT
                 original_transaction_id, bundle_id, granted_at, array_agg(entitled_until) AS ends,
@@ -3523,12 +3522,13 @@ BEGIN
             FROM unnest(said.ends) AS ending
             WHERE ending < e.entitled_until AND iap.is_new_word(ROW(e.*)::iap.entitlements, ending)
         ) AS shorter
+        CROSS JOIN LATERAL (
+            SELECT e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at
+        ) AS taken (is_back)
         -- Most rows of a company's table say again what they said the night before.
         WHERE (said.shortest < e.entitled_until OR e.revoked_at >= said.granted_at)
             AND iap.last_said(ROW(e.*)::iap.entitlements) <= said.granted_at
-            AND (
-                (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
-                OR shorter.ends <> '{}')
+            AND (taken.is_back OR shorter.ends <> '{}')
         ORDER BY original_transaction_id, bundle_id
         FOR UPDATE OF e
     LOOP
@@ -6693,7 +6693,6 @@ DECLARE
     word    iap.entitlements;
     at      timestamptz := iap.present();
     ends    timestamptz := coalesce(until, at);
-    changes iap.change[];
 BEGIN
     PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(revoke_entitlement.bundle_id);
@@ -6720,22 +6719,7 @@ BEGIN
         word.shorter := ARRAY(SELECT shorter FROM unnest(known.shorter) AS shorter WHERE shorter.until < ends);
         PERFORM iap.keep_entitlement(known, word);
     END IF;
-
-    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
-    FROM (
-        SELECT *
-        FROM iap.transactions AS black
-        WHERE iap.is_of_original(
-                black.transaction_id, black.original_transaction_id, revoke_entitlement.original_transaction_id)
-            AND black.bundle_id = revoke_entitlement.bundle_id AND black.delivered_by = 'entitlement'
-            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word, at)
-        ORDER BY black.transaction_id, black.bundle_id, black.environment
-        FOR UPDATE
-    ) AS t;
-    IF changes IS NOT NULL THEN
-        PERFORM iap.move(
-            changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
-    END IF;
+    PERFORM iap.take_back(word, false, at);
     RETURN word.entitled_until;
 END
 $$;
@@ -6747,32 +6731,14 @@ CREATE FUNCTION iap.revoke_words(known iap.entitlements, revoked iap.word[]) RET
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
 DECLARE
-    word    iap.entitlements := known;
-    changes iap.change[];
+    word iap.entitlements := known;
 BEGIN
     word.shorter := ARRAY(
         SELECT ROW(least(shorter.until, revoked.said_at), shorter.said_at)::iap.word
         FROM unnest(known.shorter) AS shorter
         LEFT JOIN unnest(revoked) AS revoked USING (until));
     PERFORM iap.keep_entitlement(known, word);
-    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
-    FROM (
-        SELECT *
-        FROM iap.transactions AS black
-        WHERE iap.is_of_original(
-                black.transaction_id, black.original_transaction_id, known.original_transaction_id)
-            AND black.bundle_id = known.bundle_id AND black.delivered_by = 'entitlement'
-            AND black.refunded_at IS NULL AND black.purchased_at > known.granted_at
-            AND iap.is_bought_since(
-                ROW(black.*)::iap.transactions, iap.said_for(ROW(black.*)::iap.transactions, word))
-        ORDER BY black.transaction_id, black.bundle_id, black.environment
-        FOR UPDATE
-    ) AS t;
-    IF changes IS NOT NULL THEN
-        PERFORM iap.move(
-            changes, 'revoked', session_user, NULL, iap.present(), jsonb_build_object('user_id', known.user_id),
-            'entitlement');
-    END IF;
+    PERFORM iap.take_back(word, true, iap.present());
 END
 $$;
 
@@ -7441,6 +7407,39 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[], OUT undecided text[]) IS 'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, which another session has locked, and which stay refunded though Apple told of no refund: it may not have known of it yet, or have taken it back, and is to be asked again.';
+
+CREATE FUNCTION iap.take_back(word iap.entitlements, upgrades boolean, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS black
+        WHERE iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, word.original_transaction_id)
+            AND black.bundle_id = word.bundle_id AND black.delivered_by = 'entitlement'
+            AND black.refunded_at IS NULL
+            AND CASE
+                WHEN upgrades THEN
+                    black.purchased_at > word.granted_at
+                    AND iap.is_bought_since(
+                        ROW(black.*)::iap.transactions, iap.said_for(ROW(black.*)::iap.transactions, word))
+                ELSE NOT iap.is_covered(ROW(black.*)::iap.transactions, word, at)
+            END
+        ORDER BY black.transaction_id, black.bundle_id, black.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_back(word iap.entitlements, upgrades boolean, at timestamp with time zone) IS 'Has what an entitlement delivered owed again, unless Apple has refunded it: what it does not reach to the end of any more, or of upgrades those that no word of it grants.';
 
 CREATE FUNCTION iap.take_corrected(changes iap.change[]) RETURNS void
     LANGUAGE plpgsql
@@ -11785,6 +11784,8 @@ REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload 
 REVOKE ALL ON FUNCTION iap.take(transaction_id text, who text, bundle_id text, environment text, is_freeing boolean, OUT outcome text, OUT taken_by text, OUT taken_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[], OUT undecided text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_back(word iap.entitlements, upgrades boolean, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_corrected(changes iap.change[]) FROM PUBLIC;
 

@@ -67,6 +67,39 @@ COMMENT ON FUNCTION iap.entitle IS
     'it must be said for an upgrade, too, also where that ends sooner than what it replaces. A purchase that is '
     'granted for ever has until “infinity”.';
 
+CREATE FUNCTION iap.take_back(word iap.entitlements, upgrades boolean, at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS black
+        WHERE iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, word.original_transaction_id)
+            AND black.bundle_id = word.bundle_id AND black.delivered_by = 'entitlement'
+            AND black.refunded_at IS NULL
+            AND CASE
+                WHEN upgrades THEN
+                    black.purchased_at > word.granted_at
+                    AND iap.is_bought_since(
+                        ROW(black.*)::iap.transactions, iap.said_for(ROW(black.*)::iap.transactions, word))
+                ELSE NOT iap.is_covered(ROW(black.*)::iap.transactions, word, at)
+            END
+        ORDER BY black.transaction_id, black.bundle_id, black.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.take_back IS
+    'Has what an entitlement delivered owed again, unless Apple has refunded it: what it does not reach to the end of '
+    'any more, or of upgrades those that no word of it grants.';
+
 CREATE FUNCTION iap.revoke_entitlement(
     bundle_id text, original_transaction_id text, until timestamptz DEFAULT NULL
 ) RETURNS timestamptz
@@ -77,7 +110,6 @@ DECLARE
     word    iap.entitlements;
     at      timestamptz := iap.present();
     ends    timestamptz := coalesce(until, at);
-    changes iap.change[];
 BEGIN
     PERFORM iap.commit_durably(), iap.limit_idleness();
     PERFORM iap.require_bundle_id(revoke_entitlement.bundle_id);
@@ -104,22 +136,7 @@ BEGIN
         word.shorter := ARRAY(SELECT shorter FROM unnest(known.shorter) AS shorter WHERE shorter.until < ends);
         PERFORM iap.keep_entitlement(known, word);
     END IF;
-
-    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
-    FROM (
-        SELECT *
-        FROM iap.transactions AS black
-        WHERE iap.is_of_original(
-                black.transaction_id, black.original_transaction_id, revoke_entitlement.original_transaction_id)
-            AND black.bundle_id = revoke_entitlement.bundle_id AND black.delivered_by = 'entitlement'
-            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word, at)
-        ORDER BY black.transaction_id, black.bundle_id, black.environment
-        FOR UPDATE
-    ) AS t;
-    IF changes IS NOT NULL THEN
-        PERFORM iap.move(
-            changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
-    END IF;
+    PERFORM iap.take_back(word, false, at);
     RETURN word.entitled_until;
 END
 $$;

@@ -49,32 +49,14 @@ COMMENT ON FUNCTION iap.cover_superseded IS
 CREATE FUNCTION iap.revoke_words(known iap.entitlements, revoked iap.word[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 DECLARE
-    word    iap.entitlements := known;
-    changes iap.change[];
+    word iap.entitlements := known;
 BEGIN
     word.shorter := ARRAY(
         SELECT ROW(least(shorter.until, revoked.said_at), shorter.said_at)::iap.word
         FROM unnest(known.shorter) AS shorter
         LEFT JOIN unnest(revoked) AS revoked USING (until));
     PERFORM iap.keep_entitlement(known, word);
-    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
-    FROM (
-        SELECT *
-        FROM iap.transactions AS black
-        WHERE iap.is_of_original(
-                black.transaction_id, black.original_transaction_id, known.original_transaction_id)
-            AND black.bundle_id = known.bundle_id AND black.delivered_by = 'entitlement'
-            AND black.refunded_at IS NULL AND black.purchased_at > known.granted_at
-            AND iap.is_bought_since(
-                ROW(black.*)::iap.transactions, iap.said_for(ROW(black.*)::iap.transactions, word))
-        ORDER BY black.transaction_id, black.bundle_id, black.environment
-        FOR UPDATE
-    ) AS t;
-    IF changes IS NOT NULL THEN
-        PERFORM iap.move(
-            changes, 'revoked', session_user, NULL, iap.present(), jsonb_build_object('user_id', known.user_id),
-            'entitlement');
-    END IF;
+    PERFORM iap.take_back(word, true, iap.present());
 END
 $$;
 COMMENT ON FUNCTION iap.revoke_words IS
@@ -179,8 +161,7 @@ BEGIN
     -- grant was just taken back to.
     FOR word IN
         SELECT
-            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.ends,
-            e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at AS is_taken_back_to
+            ROW(e.*)::iap.entitlements AS known, said.granted_at, shorter.ends, taken.is_back AS is_taken_back_to
         FROM (
             SELECT
                 original_transaction_id, bundle_id, granted_at, array_agg(entitled_until) AS ends,
@@ -195,12 +176,13 @@ BEGIN
             FROM unnest(said.ends) AS ending
             WHERE ending < e.entitled_until AND iap.is_new_word(ROW(e.*)::iap.entitlements, ending)
         ) AS shorter
+        CROSS JOIN LATERAL (
+            SELECT e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at
+        ) AS taken (is_back)
         -- Most rows of a company's table say again what they said the night before.
         WHERE (said.shortest < e.entitled_until OR e.revoked_at >= said.granted_at)
             AND iap.last_said(ROW(e.*)::iap.entitlements) <= said.granted_at
-            AND (
-                (e.entitled_until = ANY (said.ends) AND e.revoked_at >= said.granted_at)
-                OR shorter.ends <> '{}')
+            AND (taken.is_back OR shorter.ends <> '{}')
         ORDER BY original_transaction_id, bundle_id
         FOR UPDATE OF e
     LOOP
