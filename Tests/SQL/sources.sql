@@ -99,8 +99,15 @@ SELECT iap.import_entitlements(ARRAY[
 SELECT is(test.shorter(), '9 30@0', 'but what another import read before');
 SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 300'], 'and shortens nothing');
 -- A row that is there night for night says nothing new, until what is owed ends with it.
-UPDATE iap.entitlements SET shorter[1].said_at = now() - interval '5 days' WHERE original_transaction_id = 's4';
-UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
+CREATE FUNCTION test.shorter_days_ago(days integer) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.entitlements
+    SET shorter = ARRAY(
+        SELECT ROW(until, now() - days * interval '1 day')::iap.word FROM unnest(shorter) ORDER BY until)
+    WHERE original_transaction_id = 's4';
+    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4'
+$$;
+SELECT test.shorter_days_ago(5);
 CREATE FUNCTION test.owed_until(id text, days integer, product_id text, days_ago integer DEFAULT 1) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,18 +131,12 @@ SELECT test.import_days(300, 30);
 SELECT is(test.shorter(), '9 30@5', 'what is there each night');
 SELECT test.import_days(300, 30, 20);
 SELECT is(test.shorter(), '9 30@5 20@0', 'unlike a new row beside it');
-UPDATE iap.entitlements
-SET shorter = ARRAY(SELECT ROW(until, now() - interval '3 days')::iap.word FROM unnest(shorter) ORDER BY until)
-WHERE original_transaction_id = 's4';
-UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
+SELECT test.shorter_days_ago(3);
 SELECT test.import_days(300, 20, 30);
 SELECT is(test.shorter(), '9 30@3 20@3', 'as the other does');
 SELECT test.import_days(300, 30, 25, 20);
 SELECT is(test.shorter(), '9 30@3 25@0 20@3', 'and the row of an upgrade');
-UPDATE iap.entitlements
-SET shorter = ARRAY(SELECT ROW(until, now() - interval '3 days')::iap.word FROM unnest(shorter) ORDER BY until)
-WHERE original_transaction_id = 's4';
-UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
+SELECT test.shorter_days_ago(3);
 SELECT test.import_days(300, 30, 25, 20);
 SELECT is(test.shorter(), '9 30@3 25@0 20@3', 'as long as that is owed');
 SELECT test.import_days(301, 30, 25);

@@ -32,6 +32,25 @@ import Testing
         }
     }
 
+    /// A period, and one of another product that takes its place.
+    private func upgrade(
+        _ play: Play, from replaced: (product: String, hoursAgo: Double, days: Double),
+        to upgrade: (product: String, hoursAgo: Double, days: Double)
+    ) async throws -> [SimulatedTransaction] {
+        try await play.administer(
+            """
+            INSERT INTO iap.products (bundle_id, product_id, type, name)
+            SELECT \(Play.bundleID), unnest(\([replaced.product, upgrade.product])), 'auto_renewable', 'VIP'
+            """)
+        return [("2000000000000100", replaced), ("2000000000000109", upgrade)].map { id, period in
+            play.buy(id, period.product, hoursAgo: period.hoursAgo) {
+                $0.productType = .autoRenewable
+                $0.originalID = "2000000000000100"
+                $0.expiresAt = $0.purchasedAt + period.days * 86_400
+            }
+        }
+    }
+
     private func entitle(_ play: Play, until: Date, at grant: Date? = nil) async throws {
         let connection = try await play.database.connect(as: "iap_app")
         _ = try await connection.query(
@@ -270,20 +289,8 @@ import Testing
     func anUpgradeThatTheServerNeverHeardOfIsNotGrantedByWhatItReplaces(isUpgradeFirst: Bool) async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])
-            let ids = [("2000000000000100", "vip.year", 2_000.0), ("2000000000000109", "vip.plus", 900)]
-            let bought = ids.map { id, product, hoursAgo in
-                play.buy(id, product, hoursAgo: hoursAgo) {
-                    $0.productType = .autoRenewable
-                    $0.originalID = "2000000000000100"
-                    $0.expiresAt = $0.purchasedAt + (product == "vip.year" ? 365 * 24 : Self.length) * 3600
-                }
-            }
+            let bought = try await upgrade(play, from: ("vip.year", 2_000, 365), to: ("vip.plus", 900, 10))
             let (year, upgrade) = (bought[0], bought[1])
-            try await play.administer(
-                """
-                INSERT INTO iap.products (bundle_id, product_id, type, name)
-                SELECT \(Play.bundleID), unnest(ARRAY['vip.year', 'vip.plus']), 'auto_renewable', 'VIP'
-                """)
             try await entitle(play, until: try #require(year.expiresAt), at: year.purchasedAt)
             if isUpgradeFirst {
                 try await play.upload(play.receipt([upgrade]), for: upgrade)
@@ -303,19 +310,7 @@ import Testing
     @Test func anUpgradeWithinABillingGraceIsNotGrantedByAShorterWord() async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])
-            try await play.administer(
-                """
-                INSERT INTO iap.products (bundle_id, product_id, type, name)
-                SELECT \(Play.bundleID), unnest(ARRAY['vip.week', 'vip']), 'auto_renewable', 'VIP'
-                """)
-            let ids = [("2000000000000100", "vip.week", 144.0, 7.0), ("2000000000000109", "vip", 100, 10)]
-            let bought = ids.map { id, product, hoursAgo, days in
-                play.buy(id, product, hoursAgo: hoursAgo) {
-                    $0.productType = .autoRenewable
-                    $0.originalID = "2000000000000100"
-                    $0.expiresAt = $0.purchasedAt + days * 86_400
-                }
-            }
+            let bought = try await upgrade(play, from: ("vip.week", 144, 7), to: ("vip", 100, 10))
             let (week, upgrade) = (bought[0], bought[1])
             let end = try #require(week.expiresAt)
             try await entitle(play, until: end + 16 * 86_400, at: week.purchasedAt)
