@@ -94,7 +94,7 @@ GRANT INSERT, UPDATE ON
     TO iap_job;
 -- What only Apple told goes into the inbox; what an app's server handed on leaves the one of notices.
 GRANT INSERT ON iap.receipts, iap.uploads TO iap_job;
-GRANT INSERT, UPDATE (problem, is_final), DELETE ON iap.handed_notices TO iap_job;
+GRANT INSERT, UPDATE (problem, refused_at, is_final), DELETE ON iap.handed_notices TO iap_job;
 -- It writes no grant, and locks those that it goes by, which takes a right to write something of them.
 GRANT UPDATE (seal) ON iap.entitlements TO iap_job;
 -- A customer whom Apple came to name is known by that name; a delivery that Apple came to know is proved; an original
@@ -121,9 +121,10 @@ GRANT EXECUTE ON FUNCTION
     iap.admit_owed, iap.carry_refunds, iap.carry_reversals, iap.count_refunds_once, iap.is_delivered_otherwise,
     iap.is_dismissed_otherwise, iap.is_elsewhere, iap.is_of_original, iap.is_original_delivered,
     iap.is_period_delivered, iap.is_refunded_otherwise, iap.is_same_period, iap.is_same_purchase,
-    iap.looks_back_to, iap.outcome_otherwise, iap.refunded_as, iap.release_restored, iap.stand_for_refund,
-    iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals, iap.take_untaken, iap.type_by,
-    iap.type_of, iap.white_bought_once, iap.withdraw_all_restored, iap.withdraw_counted_twice,
+    iap.looks_back_to, iap.outcome_otherwise, iap.refunded_as, iap.release_restored, iap.release_unread,
+    iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals,
+    iap.take_untaken, iap.type_by, iap.type_of, iap.white_bought_once, iap.withdraw_all_restored,
+    iap.withdraw_counted_twice,
     -- Whose it is, and cases.
     iap.admitted_otherwise, iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history,
     iap.owners_of, iap.taken_until, iap.watch_again,
@@ -138,7 +139,7 @@ GRANT EXECUTE ON FUNCTION
     iap.purge_payloads, iap.purgeable_buckets,
     -- Entitlements.
     iap.connect, iap.cover, iap.cover_entitled, iap.granted_after, iap.is_bought_since, iap.is_covered,
-    iap.is_granted, iap.is_granted_already, iap.is_granted_elsewhere, iap.is_late_case, iap.reaches,
+    iap.is_granted, iap.is_granted_already, iap.is_granted_elsewhere, iap.is_late_case, iap.over_at, iap.reaches,
     iap.said_for, iap.shorter_said_for, iap.take_for_entitlement, iap.uncover,
     -- Notices, and what Apple is asked.
     iap.asked_after_expiry, iap.hand_in, iap.known_of_heard, iap.note_answers, iap.note_checks, iap.note_customers,
@@ -230,8 +231,8 @@ GRANT EXECUTE ON FUNCTION
     iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by, iap.type_of,
     iap.withdraw_counted_twice, iap.withdraw_restored,
     -- Entitlements.
-    iap.cover_superseded, iap.import_entitlements, iap.is_new_word, iap.is_said_for_upgrade, iap.keep_entitlement,
-    iap.last_said, iap.revoke_entitlement, iap.revoke_words, iap.with_shorter,
+    iap.cover_superseded, iap.import_entitlements, iap.is_end_of_period, iap.is_new_word, iap.is_said_for_upgrade,
+    iap.keep_entitlement, iap.last_said, iap.reaches, iap.revoke_entitlement, iap.revoke_words, iap.with_shorter,
     -- Imports.
     iap.import_deliveries, iap.imported, iap.take_imported, iap.take_orders, iap.withdraw_beside,
     audit.receipt_seal

@@ -51,6 +51,17 @@ extension JobSettings {
     package var ledger: LedgerSettings { LedgerSettings(database: database, statementTimeout: statementTimeout) }
 }
 
+extension JobSettings {
+    /// How customers of an app are asked about again. An app without a key asks by receipts, and so before their payloads
+    /// are taken away: twice in that time, for a night may be missed.
+    package func reasking(of app: AppSettings) -> Reasking? {
+        guard app.serverAPI == nil, let reasking = app.reasking, let payloads = retention.payloads else {
+            return app.reasking
+        }
+        return Reasking(window: reasking.window, interval: min(reasking.interval, payloads / 2))
+    }
+}
+
 /// Whether several runs may work on one night.
 public enum Workers: String, Sendable, CaseIterable {
     /// A second run says so and ends with code 75.

@@ -8,7 +8,7 @@ extension RunContext {
     /// and to compare with. If this is done once more, an app that was noted is not noted again.
     func noteEntered(_ session: LedgerSession) async throws(LedgerError) {
         for app in settings.apps {
-            try await session.noteEntered(of: app.app, reasking: app.reasking, at: now)
+            try await session.noteEntered(of: app.app, reasking: settings.reasking(of: app), at: now)
         }
     }
 }

@@ -65,6 +65,7 @@ struct Sweeper {
         let apps = context.settings.apps.map(\.app)
         try await session.noteConnections()
         let deliveries = try await session.expectedDeliveries(of: apps)
+        try await releasePurged(of: apps)
         try await session.coverEntitled(runID: context.runID, now: context.now)
         try await session.keepOwedOnce(runID: context.runID, now: context.now)
         let told = try await toldUpTo()
@@ -84,6 +85,15 @@ struct Sweeper {
         try await RedeliveryOrders(context: context, session: session).order()
         swept.locked = left.map(\.key.id)
         return swept
+    }
+
+    /// What a setting excluded that was mended since, where no receipt can be verified again for it any more.
+    private func releasePurged(of apps: [App]) async throws(LedgerError) {
+        let released = try await session.releasePurged(apps, runID: context.runID, at: context.now)
+        guard released > 0 else { return }
+        context.log(
+            .info, "purchases are owed that earlier settings excluded, as they were told before their receipts were purged",
+            fields: ["purchases": String(released)])
     }
 
     /// Up to when it is known what was delivered: now, or, if sources tell of it, when they were last pulled to their

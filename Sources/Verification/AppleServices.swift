@@ -91,7 +91,9 @@ package struct AppleServices: Sendable {
     /// Whether any of these apps has a key to hear its notifications with.
     package func canHear(_ apps: [AppSettings]) -> Bool { apps.contains { noticeHistory(of: $0) != nil } }
 
-    /// Reads a notification of version 2 that the app's server got from Apple and handed on.
+    /// Reads a notification of version 2 that the app's server got from Apple and handed on. One of a tester is read
+    /// wherever the app sells. But where only testers' purchases are looked at, one that is paid for is refused: a
+    /// section that was not mended when the app went live must not have it taken for a tester's, and thrown away.
     ///
     /// - Parameter payload: its `signedPayload`, a JWS, or the body of Apple's request that holds it. Only Apple's
     ///   signature counts, so nobody on the way need be trusted.
@@ -109,7 +111,12 @@ package struct AppleServices: Sendable {
             } catch {
                 throw NoticeFlaw(error)
             }
-            return try Notice(notification)
+            let notice = try Notice(notification)
+            guard app.app.environment == .production || notice.environment != .production || notice.transaction == nil
+            else {
+                throw NoticeFlaw(text: "it is of Production, and the app's section says “environment = sandbox”")
+            }
+            return notice
         }
     }
 

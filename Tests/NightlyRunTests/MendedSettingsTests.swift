@@ -35,6 +35,28 @@ import Testing
         }
     }
 
+    /// By the time that somebody notices, nothing may be left to be verified again.
+    @Test(arguments: [false, true])
+    func whatAWrongSettingExcludedIsFoundWithoutItsPayload(isOfEnvironment: Bool) async throws {
+        try await withStage { stage in
+            var stage = stage
+            stage.settings.retention = Retention(payloads: 86_400)
+            let wrong = stage.with {
+                isOfEnvironment ? App($0, environment: .sandbox) : App($0, since: Stage.now + 20 * 86_400)
+            }
+            _ = try await wrong.run()
+            let purging = try await wrong.run(RunOptions(now: Stage.now + 10 * 86_400))
+            #expect(purging.findings.toldIDs.isDisjoint(with: stage.lost) && purging.report.purged.payloads > 0)
+            let (report, findings) = try await stage.run(RunOptions(now: Stage.now + 11 * 86_400))
+            #expect(report.totals.imbalances == [])
+            #expect(findings.toldIDs.isSuperset(of: stage.lost))
+            #expect(try await violations(stage.database) == [])
+            for view in ["finance.differences", "finance.unexplained"] {
+                #expect(try await stage.rows(of: view) == [])
+            }
+        }
+    }
+
     /// Nobody would see otherwise that an app's purchases are not looked at.
     @Test func anAppWithoutASectionIsToldOf() async throws {
         try await withStage { stage in

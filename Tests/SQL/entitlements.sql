@@ -130,6 +130,21 @@ UPDATE iap.cases SET periods = '{later2,later0}' WHERE transaction_id = 'later2'
 SELECT test.period('later0', -120, -90, 'later1');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'with what its case told of');
 SELECT is(test.open_of('later1'), NULL, 'nothing of it is owed');
+-- What is bought once has no end, and what restores it is no next period: found lost, it is granted late.
+SELECT test.hear(test.heard(
+    'ever1', product_id => 'full', product_type => 'non_consumable', purchased_at => now() - interval '5 days'));
+SELECT test.hear(test.heard(
+    'ever2', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'ever1',
+    purchased_at => now() - interval '2 days', exclusion => 'restored'));
+SELECT test.open_case('ever1', '{ann}');
+UPDATE iap.cases SET periods = '{ever1}' WHERE transaction_id = 'ever1';
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'ever1', 'ann', 'infinity')$$);
+SELECT is(test.open_of('ever1'), NULL, 'for ever');
+DELETE FROM iap.transactions WHERE original_transaction_id = 'ever1';
+DELETE FROM iap.moves WHERE transaction_id = 'ever1';
+DELETE FROM iap.cases WHERE transaction_id = 'ever1';
+DELETE FROM iap.entitlements WHERE original_transaction_id = 'ever1';
+DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'ever1';
 -- A tester's case says nothing of what was paid.
 SELECT test.period('later4', -60, -30, 'later4'), test.open_case('later4', '{ann}');
 UPDATE iap.cases SET periods = '{later4}', environment = 'Sandbox' WHERE transaction_id = 'later4';
@@ -336,7 +351,10 @@ SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0'
     'and no night takes it for granted again');
 SELECT is(test.entitle(30, 'g1'), 30.0, 'the server grants it');
 SELECT is(test.open_of('g1'), NULL, 'and it is delivered');
-SELECT is(test.told('g2', 40), 'black', 'an end that was known is no news');
+SELECT is(test.told('g2', 30), 'black', 'an end that was known is no news');
+SELECT is(test.told('g2', 40), 'white', 'but one that Apple put off is: the grant does not reach so far');
+SELECT is(test.entitle(40, 'g1'), 40.0, 'until the server grants that, too');
+SELECT is(test.told('g2', 35, 'app_server'), 'black', 'a poorer word puts off none');
 SELECT is(test.told('h2', 16), 'black', 'what the grant reaches to the end of stays delivered');
 SELECT is(test.told('j2', 30, exclusion => 'upgraded'), 'black', 'and so does what another period took the place of');
 SELECT is(test.told('m2', 30, 'app_server'), 'white', 'whoever tells of the end');

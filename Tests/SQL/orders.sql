@@ -163,8 +163,8 @@ SELECT results_eq(
     $$SELECT order_id FROM iap.unpaid_orders WHERE order_id LIKE 'B-%' ORDER BY order_id$$, $$VALUES ('B-done')$$,
     'what may still be paid, or names an order, keeps it');
 
--- A purchase pays for what was opened up to thirty days before and after it, by its user as by its token; and not by
--- the token where it was claimed, which is final, nor without it.
+-- A purchase pays for what was opened up to thirty days before and after it, by its user as by its token, whoever
+-- claimed it; and not without either.
 SELECT test.run_as('iap_app', format(
     'SELECT iap.register_order(%L, %L, %L, %L, 1, %L, now() - %L::interval)', 'com.example.a', 'C-' || name,
     'uma-' || name, 'pot', md5(name)::uuid, '200 days'))
@@ -186,8 +186,11 @@ SELECT is(test.claim('C-' || name, 'uma-' || name), 'delivered', name)
 FROM unnest(ARRAY['user-before', 'user-after']) AS name;
 SELECT results_eq(
     $$SELECT order_id FROM iap.unpaid_orders WHERE order_id LIKE 'C-%' ORDER BY order_id$$,
-    $$VALUES ('C-claimed'), ('C-of-nobody'), ('C-too-early'), ('C-too-late')$$,
-    'what was paid about then, and may be owed again, keeps an order');
+    $$VALUES ('C-of-nobody'), ('C-too-early'), ('C-too-late')$$,
+    'what was paid about then keeps an order');
+SELECT results_eq(
+    $$SELECT delivered_to, likely_bought_by FROM finance.misdeliveries WHERE transaction_id = 'C-claimed'$$,
+    $$VALUES ('vic', 'uma-claimed')$$, 'and tells who paid for what another user claimed');
 
 -- Years of orders, the young ones where old ones have gone: a night looks at those of its days alone.
 INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, created_at)

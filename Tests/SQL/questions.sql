@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(79);
+SELECT plan(82);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -36,6 +36,7 @@ BEGIN
     v.verified_at := at;
     v.app_transaction_id := account;
     v.exclusion := exclusion;
+    v.refunded_at := CASE WHEN exclusion = 'refunded' THEN at END;
     PERFORM iap.enter(ARRAY[v], (SELECT max(run_id) FROM iap.runs), at);
 END
 $$;
@@ -689,6 +690,23 @@ SELECT results_eq(
     $$SELECT count(*), count(*) FILTER (WHERE transaction_id LIKE 'foreign-%'), min(usual_currency)
     FROM iap.unusual_prices WHERE found_at = '2026-10-05Z'$$,
     $$VALUES (10::bigint, 10::bigint, 'CHF')$$, 'what others paid in is not');
+
+-- Who has their money back is a customer, too. So is whose purchase was excluded when it entered, once it is not.
+SELECT test.bought('back', 'Q1', at => '2026-10-05Z', exclusion => 'refunded'),
+    test.bought('old', 'Q2', at => '2026-10-05Z', exclusion => 'before_start'),
+    test.bought('older', 'Q3', at => '2026-10-05Z', exclusion => 'before_start');
+SELECT test.closed('2026-10-06Z');
+SELECT results_eq(
+    $$SELECT customer_id FROM iap.customers WHERE customer_id ~ '^Q' ORDER BY 1$$, $$VALUES ('Q1' COLLATE "C")$$,
+    'whoever was refunded is asked about');
+SELECT is(
+    iap.release_unread('com.example.game', 'Production', '{old}', :run_id, '2026-10-07Z'), 1::bigint,
+    'a setting is mended');
+SELECT test.closed('2026-10-07Z');
+SELECT results_eq(
+    $$SELECT customer_id, next_at FROM iap.customers WHERE customer_id ~ '^Q' ORDER BY 1$$,
+    $$VALUES ('Q1' COLLATE "C", '2026-10-12Z'::timestamptz), ('Q2', '2026-10-12Z')$$,
+    'and whose purchase is owed by that is, too');
 
 SELECT * FROM finish();
 ROLLBACK;

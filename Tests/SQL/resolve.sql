@@ -157,6 +157,10 @@ VALUES ('w5', 'com.example.a', 'Production', 5, 5, 'gil', false, now());
 SELECT is(test.resolve('w5', 'delivered'), 'delivered', 'of a case that names nobody');
 SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w5'), NULL,
     'nobody is said to have it, whoever uploaded it');
+SELECT test.admit('w6', user_id => NULL), test.open_case('w6', '{gil}');
+UPDATE iap.cases SET reasons = '{never_claimed,owner_uncertain}' WHERE transaction_id = 'w6';
+SELECT is(test.resolve('w6', 'delivered'), 'delivered', 'of a case that names somebody, and not for sure');
+SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w6'), NULL, 'nor is that one');
 SELECT test.hear(test.heard('w3', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'));
 SELECT test.run_as('iap_app', format('SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)',
     'com.example.a', 'of-' || name, name, 'gems', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'))

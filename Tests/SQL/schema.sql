@@ -3216,12 +3216,12 @@ BEGIN
     THEN
         -- What was granted for its own original the night finds: see iap.cover_entitled.
         t := iap.owed_again(t);
-    ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
-        AND t.refunded_at IS NULL AND v.exclusion IS NULL
+    ELSIF t.expires_at IS NOT NULL AND iap.reaches(was.expires_at, t.expires_at) IS NOT TRUE
+        AND t.delivered_by = 'entitlement' AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
     THEN
         -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that
-        -- does not reach so far.
+        -- does not reach so far. Nor does one that was said before Apple extended the period.
         t := iap.owed_again(t);
     END IF;
 
@@ -3467,10 +3467,16 @@ BEGIN
         ) AS remaining USING (original_transaction_id, bundle_id)
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
         WHERE known.entitled_until > remaining.entitled_until
-            -- What was granted since, beyond what was revoked, is another grant.
+            -- What was granted since, beyond what was revoked, is another grant. So is what reaches beyond a row that
+            -- ended with its period: the row of the next one need not come with it.
             AND (
                 revoked.entitled_until >= known.entitled_until
-                OR revoked.revoked_at >= iap.last_said(ROW(known.*)::iap.entitlements))
+                OR (
+                    revoked.revoked_at >= iap.last_said(ROW(known.*)::iap.entitlements)
+                    AND NOT (
+                        revoked.revoked_at >= revoked.entitled_until
+                        AND iap.is_end_of_period(
+                            known.bundle_id, known.original_transaction_id, revoked.entitled_until))))
         ORDER BY original_transaction_id, bundle_id
     LOOP
         PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
@@ -3781,6 +3787,22 @@ $$;
 
 COMMENT ON FUNCTION iap.is_elsewhere(t iap.transactions) IS 'Whether the id of a transaction decides in the other environment: it was delivered there, or is production''s.';
 
+CREATE FUNCTION iap.is_end_of_period(bundle_id text, original_transaction_id text, until timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS period
+        WHERE iap.is_of_original(
+                period.transaction_id, period.original_transaction_id, is_end_of_period.original_transaction_id)
+            AND period.bundle_id = is_end_of_period.bundle_id
+            AND iap.reaches(until, period.expires_at) AND iap.reaches(period.expires_at, until));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_end_of_period(bundle_id text, original_transaction_id text, until timestamp with time zone) IS 'Whether a period of an original purchase ends at a moment.';
+
 CREATE FUNCTION iap.is_given_up(r iap.redeliveries) RETURNS boolean
     LANGUAGE sql STABLE
     AS $_$ SELECT ($1).ended_at IS NULL AND ($1).tries = 5 AND ($1).due_at <= now() $_$;
@@ -3869,18 +3891,8 @@ COMMENT ON FUNCTION iap.is_known_user(user_id text) IS 'Whether a user ever hand
 CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
-DECLARE
-    ended timestamptz := t.expires_at;
 BEGIN
-    IF ended IS NULL THEN
-        -- Apple has yet to tell the end of it: by the next one it was over.
-        SELECT min(later.purchased_at) INTO ended
-        FROM transactions AS later
-        WHERE iap.is_of_original(later.transaction_id, later.original_transaction_id, t.original_transaction_id)
-            AND later.bundle_id = t.bundle_id AND later.environment = t.environment
-            AND later.purchased_at > t.purchased_at AND NOT iap.is_same_period(t, ROW(later.*)::iap.transactions);
-    END IF;
-    RETURN coalesce(ended <= granted_at, false)
+    RETURN coalesce(iap.over_at(t) <= granted_at, false)
         AND EXISTS (
             SELECT FROM cases
             WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
@@ -3938,6 +3950,10 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR iap.is_later_refund(t, v)
         OR iap.fills_in(t, v)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
+        -- Apple extended it.
+        OR (
+            v.source = t.source AND v.verified_at >= t.verified_at
+            AND NOT iap.reaches(t.expires_at, v.expires_at))
         -- Of no period are seats that were added to one: a poorer word would name that one.
         OR (v.source = t.source AND t.web_order_line_item_id IS NULL AND v.web_order_line_item_id IS NOT NULL)
         OR (v.exclusion = 'family_shared' AND NOT t.is_family_shared)
@@ -4713,10 +4729,22 @@ CREATE FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, ever
 BEGIN
     WITH entered AS (
         SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
-        FROM transactions
-        WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
-            AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
-            AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
+        FROM (
+            SELECT *
+            FROM transactions
+            WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+                AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
+            UNION
+            -- What was excluded when it entered, and is not any more.
+            SELECT released.*
+            FROM moves
+            JOIN transactions AS released USING (transaction_id, bundle_id, environment)
+            WHERE moves.from_place = 'excluded' AND iap.is_beyond(moves.move_id, app.noted_upto, app.noted_gaps)
+                AND NOT iap.is_beyond(moves.move_id, closed.upto, closed.gaps)
+        ) AS entered
+        WHERE bundle_id = app.bundle_id AND environment = app.environment
+            -- Who has their money back bought of the app, and Apple may take the refund back.
+            AND (place <> 'excluded' OR reason = 'refunded')
             -- The next night would forget the others: of an import of past years that is nearly all.
             AND (purchased_at >= since OR purchased_at + every > at OR expires_at > at)
     ), uploaded AS (
@@ -4737,14 +4765,16 @@ BEGIN
         -- Who uploads what was bought long ago uses the app again. By the primary key: the planner would read the whole
         -- ledger.
         LEFT JOIN LATERAL (
-            SELECT entry_id, place, t.original_transaction_id, t.app_transaction_id, t.expires_at
+            SELECT entry_id, place, reason, t.original_transaction_id, t.app_transaction_id, t.expires_at
             FROM transactions AS t
             WHERE entered.seen_at IS NULL AND t.transaction_id = uploaded.transaction_id
                 AND t.bundle_id = app.bundle_id AND t.environment = app.environment
             OFFSET 0
         ) AS known ON true
         WHERE entered.seen_at IS NOT NULL
-            OR (NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND place <> 'excluded')
+            OR (
+                NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
+                AND (place <> 'excluded' OR reason = 'refunded'))
     ), latest AS (
         SELECT
             transaction_id, original_transaction_id, app_transaction_id, expires_at, seen_at,
@@ -5149,6 +5179,24 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.outcome_otherwise(t iap.transactions) IS 'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded where it was refunded or dismissed, already_delivered, undecided where nobody knows whether it is the same, or where its id is the other environment''s; NULL where there is neither. So also what is owed, redelivered, and told of it.';
+
+CREATE FUNCTION iap.over_at(t iap.transactions) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN coalesce(t.expires_at, (
+        -- Apple has yet to tell the end of it: by the next one it was over. What is bought once has none, and what
+        -- restored it is no next one.
+        SELECT min(later.purchased_at)
+        FROM transactions AS later
+        WHERE iap.is_of_original(later.transaction_id, later.original_transaction_id, t.original_transaction_id)
+            AND later.bundle_id = t.bundle_id AND later.environment = t.environment
+            AND later.purchased_at > t.purchased_at
+            AND NOT iap.is_same_purchase(t, ROW(later.*)::iap.transactions)));
+END
+$$;
+
+COMMENT ON FUNCTION iap.over_at(t iap.transactions) IS 'When a period was over, or will be, as far as that is known; NULL where it is not.';
 
 CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -6286,6 +6334,40 @@ $$;
 
 COMMENT ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) IS 'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id which was reversed, or for the sake of what Apple told lately to be another purchase, each purchase under one id, and says how many.';
 
+CREATE FUNCTION iap.release_unread(bundle_id text, environment text, transaction_ids text[], run bigint, at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT
+        array_agg(
+            ROW(
+                held.t,
+                CASE
+                    -- Somebody paid, and has the money back.
+                    WHEN (held.t).refunded_at IS NOT NULL THEN iap.excluded(held.t, 'refunded', run, at)
+                    ELSE iap.owed_again(held.t)
+                END)::iap.change)
+    INTO changes
+    FROM (
+        SELECT ROW(t.*)::iap.transactions AS t
+        FROM transactions AS t
+        WHERE transaction_id = ANY (transaction_ids) AND t.bundle_id = release_unread.bundle_id
+            AND t.environment = release_unread.environment AND reason IN ('sandbox', 'before_start')
+        FOR UPDATE SKIP LOCKED
+    ) AS held;
+    IF changes IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM iap.move(changes, 'released', 'iap-reconcile', run, at);
+    RETURN cardinality(changes);
+END
+$$;
+
+COMMENT ON FUNCTION iap.release_unread(bundle_id text, environment text, transaction_ids text[], run bigint, at timestamp with time zone) IS 'Has purchases owed, or refunded as Apple told, that only a setting of their app excluded, which was mended since, and says how many: for those whose receipts can''t be verified again. What another session has locked is left for the next night.';
+
 CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -6662,9 +6744,11 @@ BEGIN
         THEN
             RETURN 'unknown_user';
         END IF;
-        -- Where the night names nobody, who may claim it is too little to say that they got it.
+        -- Where the night names nobody, or nobody for sure, who may claim it is too little to say that they got it.
         whose := coalesce(
-            resolve.user_id, CASE WHEN told.owner_user_ids = '{}' THEN t.admitted_user_id ELSE owners[1] END);
+            resolve.user_id,
+            CASE WHEN told.owner_user_ids = '{}' OR 'owner_uncertain' = ANY (told.reasons) THEN t.admitted_user_id
+                ELSE owners[1] END);
     END IF;
     outcome := iap.end_owed(t, resolve.how, resolve.who, whose, resolve.order_id, resolve.note, at);
     IF outcome = resolve.how AND told.state = 'open' THEN
@@ -10631,7 +10715,7 @@ CREATE VIEW iap.unpaid_orders AS
            FROM iap.transactions
           WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND starts_with(transactions.place, 'white'::text))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
-          WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND ((transactions.reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (transactions.delivered_by = ANY (ARRAY['resolved'::text, 'entitlement'::text]))) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
+          WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND ((transactions.reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (transactions.delivered_by IS NOT NULL)) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
           WHERE ((transactions.admitted_user_id = orders.user_id) AND (transactions.bundle_id = orders.bundle_id) AND starts_with(transactions.place, 'white'::text))))) AND (NOT (EXISTS ( SELECT
            FROM iap.cases
@@ -10639,7 +10723,7 @@ CREATE VIEW iap.unpaid_orders AS
            FROM iap.cases
           WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.owner_user_ids @> ARRAY[orders.user_id]))))));
 
-COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, nothing that is owed bears their token, nor any of the product within 30 days that was refunded, dismissed, granted or delivered by hand, and nothing of their user is open. Ask for a span of created_at.';
+COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, nothing that is owed bears their token, nor any of the product within 30 days that was delivered to anybody, refunded or dismissed, and nothing of their user is open. Ask for a span of created_at.';
 
 CREATE VIEW iap.orders_never_paid AS
  SELECT unpaid_orders.bundle_id,
@@ -10841,7 +10925,9 @@ CREATE TABLE iap.handed_notices (
     payload text NOT NULL,
     submitted_at timestamp with time zone DEFAULT now() NOT NULL,
     problem text,
+    refused_at timestamp with time zone,
     is_final boolean DEFAULT false NOT NULL,
+    CONSTRAINT handed_notices_check CHECK (((problem IS NULL) = (refused_at IS NULL))),
     CONSTRAINT handed_notices_heard_by_check CHECK ((heard_by = ANY (ARRAY['history'::text, 'app_server'::text]))),
     CONSTRAINT handed_notices_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32))
 );
@@ -11227,7 +11313,7 @@ CREATE INDEX events_of_redeliveries ON iap.events USING btree (event_id) WHERE (
 
 CREATE INDEX events_of_the_desk ON iap.events USING btree (transaction_id) WHERE (kind = ANY (ARRAY['noted'::text, 'adopted'::text]));
 
-CREATE INDEX handed_notices_refused ON iap.handed_notices USING btree (submitted_at) WHERE (problem IS NOT NULL);
+CREATE INDEX handed_notices_refused ON iap.handed_notices USING btree (refused_at) WHERE (refused_at IS NOT NULL);
 
 CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted_at) WHERE (NOT is_final);
 
@@ -11299,7 +11385,7 @@ CREATE INDEX transactions_ended_periods ON iap.transactions USING btree (origina
 
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND ((refunded_at IS NULL) OR (reason = 'sandbox'::text)));
 
-CREATE INDEX transactions_not_owed_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (((reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (delivered_by = ANY (ARRAY['resolved'::text, 'entitlement'::text]))) AND (app_account_token IS NOT NULL));
+CREATE INDEX transactions_not_owed_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (((reason = ANY (ARRAY['dismissed'::text, 'refunded'::text])) OR (delivered_by IS NOT NULL)) AND (app_account_token IS NOT NULL));
 
 CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (found_bundle_id IS NOT NULL));
 
@@ -11521,6 +11607,8 @@ REVOKE ALL ON FUNCTION iap.is_dismissed_otherwise(t iap.transactions) FROM PUBLI
 
 REVOKE ALL ON FUNCTION iap.is_elsewhere(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_end_of_period(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_given_up(r iap.redeliveries) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone, said_at timestamp with time zone) FROM PUBLIC;
@@ -11637,6 +11725,8 @@ REVOKE ALL ON FUNCTION iap.orders_for(t iap.transactions, user_id text, offered 
 
 REVOKE ALL ON FUNCTION iap.outcome_otherwise(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.over_at(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed_again(t iap.transactions) FROM PUBLIC;
@@ -11718,6 +11808,8 @@ REVOKE ALL ON FUNCTION iap.release_orders(changes iap.change[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.release_originals(changes iap.change[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.release_unread(bundle_id text, environment text, transaction_ids text[], run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
 

@@ -217,6 +217,16 @@ SELECT results_eq(
 SELECT is(
     (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's9'), now() - interval '2 days',
     'and what was revoked says nothing of now');
+-- Of a row a period, that of one which is over ends with it, and comes alone once the next one is known: it takes
+-- nothing of that back. A row that ends at another moment does.
+SELECT test.owed_until('s11', -1, 'basic', 31), test.owed_until('s11a', 30, 'basic', 2);
+UPDATE iap.transactions SET original_transaction_id = 's11' WHERE transaction_id IN ('s11', 's11a');
+SELECT iap.import_entitlements(ARRAY[test.word(30, NULL, 'di', 's11'), test.word(-1, NULL, 'di', 's11')]);
+UPDATE iap.entitlements SET granted_at = now() - interval '2 days' WHERE original_transaction_id = 's11';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's11';
+SELECT is(iap.import_entitlements(ARRAY[test.revoked_of('s11', -1, -1)]), 0::bigint, 'a period that is over');
+SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's11 %'$$, ARRAY['s11 di 30'], 'ends no other');
+SELECT is(iap.import_entitlements(ARRAY[test.revoked_of('s11', -0.5, -0.5)]), 1::bigint, 'what ended since does');
 -- Another app's original of the same id, and a row that was changed by hand.
 UPDATE iap.entitlements SET bundle_id = 'com.example.z' WHERE original_transaction_id = 's9';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's9';

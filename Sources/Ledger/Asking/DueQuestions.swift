@@ -15,7 +15,8 @@ public struct DueCustomer: Hashable, Sendable {
 }
 
 extension LedgerSession {
-    /// The customers whom Apple is to be asked about; those who have been waiting longest come first.
+    /// The customers whom Apple is to be asked about: those who were seen lately, or whose period expired lately; those
+    /// who have been waiting longest come first.
     public func dueCustomers(
         of app: App, seenSince since: Date, at now: Date, limit: Int
     ) async throws(LedgerError) -> [DueCustomer] {
@@ -25,7 +26,8 @@ extension LedgerSession {
                 SELECT customer_id, transaction_id, revision, expires_at
                 FROM iap.customers
                 WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
-                    AND next_at <= \(now) AND last_seen_at >= \(since)
+                    AND next_at <= \(now)
+                    AND (last_seen_at >= \(since) OR (expires_at >= \(since) AND expires_at <= \(now)))
                 ORDER BY next_at, customer_id
                 LIMIT \(Int64(limit))
                 """)
@@ -37,22 +39,29 @@ extension LedgerSession {
         }
     }
 
-    /// Forgets the customers who are due and were not seen for long: whoever comes back is noted again. A dry run
-    /// forgets nobody.
+    /// Forgets the customers who are due and were not seen for long: whoever comes back is noted again. Who subscribed
+    /// for longer than that is due again when the period expires: then Apple may renew it. A dry run forgets nobody.
     public func forgetCustomers(of app: App, notSeenSince since: Date, at now: Date) async throws(LedgerError) {
         guard !isShadowed else { return }
         try await translating {
+            let unseen: SQL = """
+                bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
+                    AND next_at <= \(now) AND last_seen_at < \(since)
+                """
             _ = try await connection.execute(
                 """
-                DELETE FROM iap.customers
-                WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
-                    AND next_at <= \(now) AND last_seen_at < \(since)
+                UPDATE iap.customers
+                SET next_at = iap.asked_after_expiry(expires_at, \(now))
+                WHERE \(unseen) AND expires_at > \(now)
                 """)
+            _ = try await connection.execute(
+                "DELETE FROM iap.customers WHERE \(unseen) AND (expires_at < \(since)) IS NOT FALSE")
         }
     }
 
-    /// The purchases that were delivered before a moment, and for which only the app's server vouches. First come those
-    /// about which nobody asked yet, then those that have been waiting longest.
+    /// The purchases that were delivered before a moment, and for which only the app's server vouches; also those that
+    /// were delivered by a clock that was ahead. First come those about which nobody asked yet, then those that have been
+    /// waiting longest.
     public func unprovedDeliveries(
         of app: App, before moment: Date, at now: Date, limit: Int
     ) async throws(LedgerError) -> [TransactionKey] {
@@ -70,7 +79,8 @@ extension LedgerSession {
                 ) AS known ON true
                 WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
                     AND place = 'black' AND source = 'app_server' AND delivered_by = 'claim'
-                    AND delivered_at < \(moment) AND known.is_settled IS NOT TRUE
+                    AND (delivered_at < \(moment) OR delivered_at > \(now) + interval '1 day')
+                    AND known.is_settled IS NOT TRUE
                 ORDER BY next_at NULLS FIRST, delivered_at, transaction_id
                 LIMIT \(Int64(limit))
                 """)

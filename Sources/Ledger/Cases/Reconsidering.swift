@@ -16,6 +16,66 @@ extension LedgerSession {
         }
     }
 
+    /// Has owed, by what the ledger holds of them, purchases that a setting of their app excluded and today's settings
+    /// let through, where no receipt of theirs can be verified again for that: the payloads were purged. A dry run, which
+    /// verifies nothing again either, leaves them.
+    ///
+    /// - Returns: how many.
+    public func releasePurged(_ apps: [App], runID: Int64, at now: Date) async throws(LedgerError) -> Int {
+        guard !isShadowed else { return 0 }
+        return try await translating {
+            var count = 0
+            for app in apps { count += try await releasePurged(of: app, runID: runID, at: now) }
+            return count
+        }
+    }
+
+    private static let releasedAtOnce: Int64 = 5000
+
+    private func releasePurged(of app: App, runID: Int64, at now: Date) async throws -> Int {
+        var count: Int64 = 0
+        var last = ""
+        while true {
+            let page = try await connection.query(
+                """
+                SELECT
+                    transaction_id, array_agg(sightings.bucket) AS buckets,
+                    array_agg(sightings.receipt_id) AS receipt_ids
+                \(released(of: app)) AND transaction_id > \(last)
+                GROUP BY transaction_id
+                ORDER BY transaction_id
+                LIMIT \(Self.releasedAtOnce)
+                """)
+            guard let end = try page.last?.decode("transaction_id", as: String.self) else { return Int(count) }
+            last = end
+            let unread = try await withoutPayload(page)
+            guard !unread.isEmpty else { continue }
+            count += try await connection.only(
+                """
+                SELECT iap.release_unread(
+                    \(app.bundleID.text), \(app.environment.rawValue), \(unread), \(runID), \(now)) AS count
+                """
+            ).decode("count", as: Int64.self)
+        }
+    }
+
+    /// Those of these transactions none of whose receipts has its payload.
+    private func withoutPayload(_ page: [Row]) async throws -> [String] {
+        let receipts = try page.map { try $0.decode("receipt_ids", as: [Int64].self) }
+        let kept = try await connection.query(
+            """
+            SELECT receipt_id
+            FROM \(stored: .receipts)
+            JOIN unnest(
+                \(try page.flatMap { try $0.decode("buckets", as: [Int16].self) }), \(receipts.flatMap(\.self))
+            ) AS held (bucket, receipt_id) USING (bucket, receipt_id)
+            WHERE payload IS NOT NULL
+            """)
+        let legible = Set(try kept.map { try $0.decode("receipt_id", as: Int64.self) })
+        return try zip(page, receipts).filter { legible.isDisjoint(with: $1) }
+            .map { try $0.0.decode("transaction_id", as: String.self) }
+    }
+
     /// Makes the settled receipts due again that hold what is owed again, as access that the app's server took back: mostly
     /// because Apple refunded it, and then it is not owed. What was taken back while a night was under way is looked for
     /// by the next ones.
@@ -54,26 +114,34 @@ extension LedgerSession {
             """)
     }
 
+    private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
+        try await connection.query(
+            """
+            SELECT DISTINCT sightings.bucket, sightings.receipt_id
+            \(released(of: app))
+            ORDER BY sightings.bucket, sightings.receipt_id
+            """)
+    }
+
+    /// The sightings of what a setting of an app excluded and today's settings let through, from `FROM` on.
+    ///
     /// Looks at one app at a time: only if the planner knows the start does it see that next to nothing of years lies
     /// after it. The reasons are those that a setting of the app decides, and not Apple. They are written as in the
     /// index that finds them: of parameters the planner would not know that they are the same. What was restored was
     /// bought when its original was, as in the rule `beforeStart`; otherwise it would be verified again each night. A
     /// refund of what was taken for the sandbox's counts nowhere until then.
-    private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
-        try await connection.query(
-            """
-            SELECT DISTINCT sightings.bucket, sightings.receipt_id
-            FROM \(stored: .transactions)
-            JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
-            LEFT JOIN products USING (bundle_id, product_id)
-            WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
-                AND purchased_at >= coalesce(\(app.since as Date?), '-infinity')
-                AND reason IN ('sandbox', 'before_start') AND (refunded_at IS NULL OR reason = 'sandbox')
-                AND (
-                    coalesce(transactions.product_type, products.type, 'non_consumable') <> 'non_consumable'
-                    OR (coalesce(transactions.product_type, products.type) IS NULL AND expires_at IS NOT NULL)
-                    OR coalesce(original_purchased_at >= \(app.since as Date?), true))
-            ORDER BY sightings.bucket, sightings.receipt_id
-            """)
+    private func released(of app: App) -> SQL {
+        """
+        FROM \(stored: .transactions)
+        JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
+        LEFT JOIN products USING (bundle_id, product_id)
+        WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
+            AND purchased_at >= coalesce(\(app.since as Date?), '-infinity')
+            AND reason IN ('sandbox', 'before_start') AND (refunded_at IS NULL OR reason = 'sandbox')
+            AND (
+                coalesce(transactions.product_type, products.type, 'non_consumable') <> 'non_consumable'
+                OR (coalesce(transactions.product_type, products.type) IS NULL AND expires_at IS NOT NULL)
+                OR coalesce(original_purchased_at >= \(app.since as Date?), true))
+        """
     }
 }

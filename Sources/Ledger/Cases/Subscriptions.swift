@@ -23,7 +23,12 @@ extension LedgerSession {
             """
             SELECT
                 head.index, period.transaction_id, period.is_trial, entitlements.user_id,
-                period.purchased_at <= \(now) AND period.expires_at > \(now) AS is_running,
+                period.purchased_at <= \(now) AND coalesce(
+                    period.expires_at, iap.over_at(period.t),
+                    -- Nobody knows when it ends: no period is longer than a year, and what is bought once has no end.
+                    CASE WHEN iap.type_of(period.t) = 'non_consumable' THEN 'infinity'
+                        ELSE period.purchased_at + interval '1 year' END
+                ) > \(now) AS is_running,
                 coalesce(
                     iap.reaches(entitlements.entitled_until, period.expires_at)
                         AND NOT iap.is_bought_since(period.t, iap.said_for(period.t, entitlements)), false
@@ -57,7 +62,7 @@ extension LedgerSession {
             periods[index, default: []].append(
                 Subscription.Period(
                     id: try row.id("transaction_id"),
-                    isRunning: try row.decode("is_running", as: Bool?.self) ?? false,
+                    isRunning: try row.decode("is_running"),
                     isTrial: try row.decode("is_trial"), isGrantedLate: try row.decode("is_granted_late")))
         }
         for (index, periods) in periods { page[index].subscription = Subscription(periods: periods) }

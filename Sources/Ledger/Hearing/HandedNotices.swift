@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import PostgreSQL
 public import Reconciliation
 
@@ -80,18 +80,19 @@ extension LedgerSession {
         }
     }
 
-    /// Keeps what can't be taken, with what is wrong with it.
+    /// Keeps what can't be taken, with what is wrong with it, and since when.
     ///
     /// - Parameter handed: `isFinal` if no later night need try it again.
     public func refuse(
-        _ handed: [(key: HandedNotice.Key, problem: String, isFinal: Bool)]
+        _ handed: [(key: HandedNotice.Key, problem: String, isFinal: Bool)], at now: Date
     ) async throws(LedgerError) {
         guard !handed.isEmpty, !isShadowed else { return }
         try await translating {
             _ = try await connection.execute(
                 """
                 UPDATE iap.handed_notices AS handed
-                SET problem = refused.problem, is_final = refused.is_final
+                SET problem = refused.problem, refused_at = coalesce(handed.refused_at, \(now)),
+                    is_final = refused.is_final
                 FROM unnest(
                     \(handed.map(\.key.hash)), \(handed.map(\.key.bundleID)), \(handed.map(\.problem)),
                     \(handed.map(\.isFinal))
@@ -108,8 +109,10 @@ extension LedgerSession {
         try await connection.execute(
             """
             INSERT INTO iap.handed_notices (
-                payload_sha256, bundle_id, heard_by, payload, submitted_at, problem, is_final)
-            SELECT sha256(convert_to(payload, 'UTF8')), \(bundleID.text), 'history', payload, \(now), problem, is_final
+                payload_sha256, bundle_id, heard_by, payload, submitted_at, problem, refused_at, is_final)
+            SELECT
+                sha256(convert_to(payload, 'UTF8')), \(bundleID.text), 'history', payload, \(now), problem, \(now),
+                is_final
             FROM unnest(\(refused.map(\.payload)), \(refused.map(\.problem)), \(refused.map(\.isFinal)))
                 AS refused (payload, problem, is_final)
             ON CONFLICT (payload_sha256, bundle_id) DO NOTHING

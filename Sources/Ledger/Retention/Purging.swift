@@ -37,8 +37,8 @@ extension LedgerSession {
         }
     }
 
-    /// Takes away notifications that could not be taken and came too long ago, the oldest first and so many at most,
-    /// and gives how many.
+    /// Takes away notifications that were refused first too long ago, the oldest first and so many at most, and gives how
+    /// many.
     public func purgeRefusedNotices(most: Int, now: Date) async throws(LedgerError) -> Int {
         try await translating {
             try await connection.only(
@@ -47,7 +47,7 @@ extension LedgerSession {
                     SELECT payload_sha256, bundle_id
                     FROM iap.handed_notices
                     WHERE \(Self.isRefusedLongAgo(now))
-                    ORDER BY submitted_at
+                    ORDER BY refused_at
                     LIMIT \(Int64(most))
                 ), purged AS (
                     DELETE FROM iap.handed_notices
@@ -62,9 +62,10 @@ extension LedgerSession {
         }
     }
 
-    /// Whether a notification could not be taken and came too long ago.
+    /// Whether a notification was refused first too long ago. When it came does not matter: it may have waited for as long
+    /// without a night, or without a section of its app.
     private static func isRefusedLongAgo(_ now: Date) -> SQL {
-        "problem IS NOT NULL AND submitted_at < \(now - Retention.refusedNotices)"
+        "refused_at < \(now - Retention.refusedNotices)"
     }
 
     /// When the oldest order was opened of those that were never paid and need not be kept; `nil` if there is none.

@@ -158,7 +158,9 @@ public final class SourceSession {
         sql +=
             "\(watermark.remembered(column, present: present))::text AS \(identifier: Self.reached) "
             + "FROM \(query.subselect)"
-        if let mark { sql += " WHERE \(column) >= \(watermark.start(behind: mark)) OR \(column) IS NULL" }
+        if let mark {
+            sql += " WHERE \(column) >= \(watermark.start(behind: mark, present: present)) OR \(column) IS NULL"
+        }
         return sql + " ORDER BY \(column) NULLS FIRST"
     }
 

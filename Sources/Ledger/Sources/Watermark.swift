@@ -48,23 +48,28 @@ struct Watermark {
     /// the watermark of a row well before.
     func remembered(_ column: SQL, present: Date) -> SQL {
         switch type {
-        case .time: "CASE WHEN \(column) IS NOT NULL THEN least(\(column), \(present)) END"
-        case .timeWithoutZone:
-            // No zone is further behind UTC.
-            """
-            CASE WHEN \(column) IS NOT NULL
-                THEN least(\(column), (\(present) AT TIME ZONE 'UTC') - interval '12 hours') END
-            """
+        case .time, .timeWithoutZone:
+            "CASE WHEN \(column) IS NOT NULL THEN least(\(column), \(self.present(present))) END"
         case .bigint, .integer, .smallint:
             "lag(\(column), \(unsafe: String(Self.strays))) OVER (ORDER BY \(column) NULLS FIRST)"
         }
     }
 
-    /// Where a pull begins if the source was read up to a mark before.
-    func start(behind mark: String) -> SQL {
+    private func present(_ present: Date) -> SQL {
+        // No zone is further behind UTC.
+        type == .time ? "\(present)" : "(\(present) AT TIME ZONE 'UTC') - interval '12 hours'"
+    }
+
+    /// Where a pull begins if the source was read up to a mark before. A time to come was remembered by a clock that was
+    /// wrong: since when it was, and what came in since then, nobody knows, so that all is read again.
+    func start(behind mark: String, present: Date) -> SQL {
         switch overlap {
         case .time(let seconds):
-            "\(mark)::\(unsafe: type.rawValue) - \(seconds) * interval '1 second'"
+            """
+            CASE WHEN \(mark)::\(unsafe: type.rawValue) <= \(self.present(present))
+                THEN \(mark)::\(unsafe: type.rawValue) - \(seconds) * interval '1 second'
+                ELSE '-infinity' END
+            """
         case .numbers(let count): "\(mark)::bigint - \(count)"
         }
     }

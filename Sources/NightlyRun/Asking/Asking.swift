@@ -34,7 +34,7 @@ struct Asking {
         let unproved = try await session.unprovedDeliveries(
             of: app.app, before: now - Self.late, at: now, limit: settings.questionsANight)
         var due = unproved.map(Question.delivery)
-        if let reasking = app.reasking {
+        if let reasking = settings.reasking(of: app) {
             due += try await dueCustomers(of: app.app, reasking, limit: settings.questionsANight - due.count)
                 .map(Question.customer)
         }
@@ -43,7 +43,7 @@ struct Asking {
 
     /// If an app has no key, the newest receipt of a customer tells what was refunded.
     private func verifyAgain(_ app: AppSettings) async throws(LedgerError) -> AskingTotals {
-        guard let reasking = app.reasking, app.verification != .local else { return AskingTotals() }
+        guard let reasking = settings.reasking(of: app), app.verification != .local else { return AskingTotals() }
         let due = try await dueCustomers(of: app.app, reasking, limit: settings.questionsANight)
         guard !due.isEmpty else { return AskingTotals() }
         return AskingTotals(
@@ -153,7 +153,7 @@ struct Asking {
     }
 
     private func batch(_ app: AppSettings) -> AnswerBatch {
-        AnswerBatch(runID: context.runID, now: now, interval: app.reasking?.interval ?? 0)
+        AnswerBatch(runID: context.runID, now: now, interval: settings.reasking(of: app)?.interval ?? 0)
     }
 
     /// Takes a batch, or one answer after the other if PostgreSQL refuses what one says: that must not keep the others

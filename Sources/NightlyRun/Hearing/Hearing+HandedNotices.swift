@@ -43,7 +43,7 @@ extension Hearing {
                 refused.append((notices[index].key, why, false))
             }
         }
-        try await session.refuse(refused)
+        try await session.refuse(refused, at: context.now)
         return totals
     }
 }

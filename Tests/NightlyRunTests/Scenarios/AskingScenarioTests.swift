@@ -134,6 +134,22 @@ import Verification
         }
     }
 
+    /// Who subscribed for a year is not asked about each week of it, and not forgotten either: Apple renews it then, and
+    /// nobody may tell of that.
+    @Test func aSubscriberIsAskedAboutWhenALongPeriodExpires() async throws {
+        try await withReasking { play in
+            _ = try await deliver("2000000000000105", play)
+            try await play.administer(
+                "UPDATE iap.customers SET expires_at = \(play.began + 365 * Self.day), revision = NULL")
+            for number in [8, 50, 85] { #expect(try await play.night(number).report.asked.asked == 1) }
+            for number in [100, 200, 365] { #expect(try await play.night(number).report.asked.asked == 0) }
+            #expect(try await play.night(367).report.asked == AskingTotals(asked: 1))
+            #expect(try await play.night(374).report.asked == AskingTotals(asked: 1))
+            _ = try await play.night(460)
+            #expect(try await play.count("iap.customers") == 0)
+        }
+    }
+
     @Test func whoWasNotSeenForLongIsForgotten() async throws {
         try await withReasking { play in
             _ = try await deliver("2000000000000105", play)
@@ -178,6 +194,19 @@ import Verification
             #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
             // And it is settled again.
             #expect(try await play.count("iap.receipts WHERE state = 'settled'") == 1)
+        }
+    }
+
+    /// Else nobody would be asked about any more, without a word.
+    @Test func withoutAKeyAReceiptIsVerifiedAgainBeforeItsPayloadGoes() async throws {
+        try await withReasking(hasKey: false) { play in
+            play.settings.retention = Retention(payloads: 4 * Self.day)
+            let bought = try await deliver("2000000000000122", play)
+            for number in 3...9 { _ = try await play.night(number) }
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            for number in 10...14 { _ = try await play.night(number) }
+            #expect(try await play.count("iap.receipts WHERE payload IS NOT NULL") == 1)
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
         }
     }
 

@@ -61,6 +61,22 @@ import Verification
         }
     }
 
+    /// An app that goes live with the section of its tests.
+    @Test func whatIsHandedOnUnderTheEnvironmentOfTestsIsTakenOnceItIsMended() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000003121", hoursAgo: 30)
+            try await hand(play, try #require(play.store.notifications(of: Play.bundleID).first))
+            var wrong = play
+            wrong.settings.apps[0].app = App(play.settings.apps[0].app, environment: .sandbox)
+            for number in 1...2 {
+                let notTaken = try #require(try await wrong.night(number).report.hearings.first?.notTaken.first)
+                #expect(notTaken.notices == 1 && notTaken.problem.contains("environment = sandbox"))
+            }
+            #expect(try await play.night(3).findings.caseIDs == [bought.id])
+            #expect(try await play.count("iap.handed_notices") == 0)
+        }
+    }
+
     /// What only Apple told between the new start and the old one.
     @Test func whatAWrongStartKeptFromBeingHeardIsHeardOnceItIsMended() async throws {
         try await withPlay(hasKey: true, notices: Self.allTaken) { play in
@@ -135,8 +151,9 @@ import Verification
             let payload = try #require(play.store.notifications(of: Play.bundleID).first)
             try await play.administer(
                 """
-                INSERT INTO iap.handed_notices (payload_sha256, bundle_id, heard_by, payload, problem)
-                VALUES (sha256(convert_to(\(payload), 'UTF8')), \(Play.bundleID), 'history', \(payload), 'unheard of')
+                INSERT INTO iap.handed_notices (payload_sha256, bundle_id, heard_by, payload, problem, refused_at)
+                VALUES (
+                    sha256(convert_to(\(payload), 'UTF8')), \(Play.bundleID), 'history', \(payload), 'unheard of', now())
                 """)
             #expect(try await play.night().findings.caseIDs == [bought.id])
             #expect(try await play.count("iap.notices WHERE heard_by = 'history'") == 1)
@@ -177,17 +194,20 @@ import Verification
             try await hand(play, "nonsense")
             try await hand(play, "it waits", of: "com.zz")
             _ = try await play.night(1)
-            try await hand(play, "fresh nonsense")
+            // Refused tonight, however long it waited: a mended setting may let it in tomorrow.
+            try await hand(play, "late nonsense")
             try await play.administer(
                 """
-                UPDATE iap.handed_notices SET submitted_at = submitted_at - interval '31 days'
-                WHERE payload <> 'fresh nonsense'
+                UPDATE iap.handed_notices
+                SET submitted_at = submitted_at - interval '31 days', refused_at = refused_at - interval '31 days'
                 """)
+            try await hand(play, "fresh nonsense")
             let dry = try await play.night(2, isDryRun: true)
             #expect(dry.report.purged.notices == 0)
             #expect(try await play.night(2).report.purged.notices == 1)
-            #expect(try await play.count("iap.handed_notices WHERE payload <> 'nonsense'") == 2)
-            #expect(try await play.count("iap.handed_notices") == 2)
+            #expect(try await play.night(3).report.purged.notices == 0)
+            #expect(try await play.count("iap.handed_notices WHERE payload <> 'nonsense'") == 3)
+            #expect(try await play.count("iap.handed_notices") == 3)
             #expect(try await play.text("SELECT details ->> 'notices' FROM iap.events WHERE kind = 'purged'") == "1")
         }
     }
@@ -206,10 +226,11 @@ import Verification
 }
 
 extension App {
-    /// The same app, looked after from then on.
-    fileprivate init(_ app: App, since: Date) {
+    /// The same app, but looked after in another environment, or from another moment on.
+    fileprivate init(_ app: App, environment: Environment? = nil, since: Date? = nil) {
         self.init(
-            bundleID: app.bundleID, environment: app.environment, grace: app.grace, since: since,
+            bundleID: app.bundleID, environment: environment ?? app.environment, grace: app.grace,
+            since: since ?? app.since,
             storefronts: app.storefronts, takesNotifications: app.takesNotifications, delivery: app.delivery)
     }
 }

@@ -143,10 +143,9 @@ CREATE INDEX transactions_white_by_token ON iap.transactions (app_account_token,
 -- And what they had admitted under another id than the one by which it is owed: see iap.open_for.
 CREATE INDEX transactions_restored_by_admission ON iap.transactions (admitted_user_id, bundle_id)
     WHERE reason = 'restored' AND admitted_user_id IS NOT NULL;
--- Whose order was paid, though nothing was delivered for it, or what may be taken back: see iap.unpaid_orders.
+-- Whose order was paid, though nothing was delivered for it, or to somebody else: see iap.unpaid_orders.
 CREATE INDEX transactions_not_owed_by_token ON iap.transactions (app_account_token, bundle_id)
-    WHERE (reason IN ('dismissed', 'refunded') OR delivered_by IN ('resolved', 'entitlement'))
-        AND app_account_token IS NOT NULL;
+    WHERE (reason IN ('dismissed', 'refunded') OR delivered_by IS NOT NULL) AND app_account_token IS NOT NULL;
 -- Purchases of one account speak for one customer.
 CREATE INDEX transactions_by_account ON iap.transactions (app_transaction_id) WHERE app_transaction_id IS NOT NULL;
 -- Delivered, and Apple never said that it was paid: next to nothing, where receipts are uploaded.

@@ -102,6 +102,12 @@ $$;
 COMMENT ON FUNCTION iap.ends_refund IS
     'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
 
+CREATE FUNCTION iap.reaches(entitled_until timestamptz, expires_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$ SELECT $2 <= $1 + interval '1 minute' $$;
+COMMENT ON FUNCTION iap.reaches IS
+    'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple '
+    'tells the same moment some milliseconds apart.';
+
 CREATE FUNCTION iap.has_access(t iap.transactions, at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -205,12 +211,12 @@ BEGIN
     THEN
         -- What was granted for its own original the night finds: see iap.cover_entitled.
         t := iap.owed_again(t);
-    ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
-        AND t.refunded_at IS NULL AND v.exclusion IS NULL
+    ELSIF t.expires_at IS NOT NULL AND iap.reaches(was.expires_at, t.expires_at) IS NOT TRUE
+        AND t.delivered_by = 'entitlement' AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
     THEN
         -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that
-        -- does not reach so far.
+        -- does not reach so far. Nor does one that was said before Apple extended the period.
         t := iap.owed_again(t);
     END IF;
 

@@ -237,9 +237,11 @@ BEGIN
         THEN
             RETURN 'unknown_user';
         END IF;
-        -- Where the night names nobody, who may claim it is too little to say that they got it.
+        -- Where the night names nobody, or nobody for sure, who may claim it is too little to say that they got it.
         whose := coalesce(
-            resolve.user_id, CASE WHEN told.owner_user_ids = '{}' THEN t.admitted_user_id ELSE owners[1] END);
+            resolve.user_id,
+            CASE WHEN told.owner_user_ids = '{}' OR 'owner_uncertain' = ANY (told.reasons) THEN t.admitted_user_id
+                ELSE owners[1] END);
     END IF;
     outcome := iap.end_owed(t, resolve.how, resolve.who, whose, resolve.order_id, resolve.note, at);
     IF outcome = resolve.how AND told.state = 'open' THEN

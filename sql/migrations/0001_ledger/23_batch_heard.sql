@@ -55,6 +55,10 @@ LANGUAGE sql IMMUTABLE AS $$
         OR iap.is_later_refund(t, v)
         OR iap.fills_in(t, v)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
+        -- Apple extended it.
+        OR (
+            v.source = t.source AND v.verified_at >= t.verified_at
+            AND NOT iap.reaches(t.expires_at, v.expires_at))
         -- Of no period are seats that were added to one: a poorer word would name that one.
         OR (v.source = t.source AND t.web_order_line_item_id IS NULL AND v.web_order_line_item_id IS NOT NULL)
         OR (v.exclusion = 'family_shared' AND NOT t.is_family_shared)

@@ -1,4 +1,5 @@
--- A purchase that was withdrawn for the sake of another id, and is owed after all: released by the night.
+-- A purchase that was withdrawn for the sake of another id, or that a setting excluded, and that is owed after all:
+-- released by the night.
 
 CREATE FUNCTION iap.take_untaken(run bigint, at timestamptz) RETURNS void
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -131,3 +132,40 @@ COMMENT ON FUNCTION iap.release_restored IS
     'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id '
     'which was reversed, or for the sake of what Apple told lately to be another purchase, each purchase under one id, '
     'and says how many.';
+
+CREATE FUNCTION iap.release_unread(
+    bundle_id text, environment text, transaction_ids text[], run bigint, at timestamptz
+) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT
+        array_agg(
+            ROW(
+                held.t,
+                CASE
+                    -- Somebody paid, and has the money back.
+                    WHEN (held.t).refunded_at IS NOT NULL THEN iap.excluded(held.t, 'refunded', run, at)
+                    ELSE iap.owed_again(held.t)
+                END)::iap.change)
+    INTO changes
+    FROM (
+        SELECT ROW(t.*)::iap.transactions AS t
+        FROM transactions AS t
+        WHERE transaction_id = ANY (transaction_ids) AND t.bundle_id = release_unread.bundle_id
+            AND t.environment = release_unread.environment AND reason IN ('sandbox', 'before_start')
+        FOR UPDATE SKIP LOCKED
+    ) AS held;
+    IF changes IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM iap.move(changes, 'released', 'iap-reconcile', run, at);
+    RETURN cardinality(changes);
+END
+$$;
+COMMENT ON FUNCTION iap.release_unread IS
+    'Has purchases owed, or refunded as Apple told, that only a setting of their app excluded, which was mended since, '
+    'and says how many: for those whose receipts can''t be verified again. What another session has locked is left for '
+    'the next night.';

@@ -45,12 +45,6 @@ COMMENT ON TABLE iap.connections IS
     'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing '
     'of the type is called lost. Of entitlements their own table tells.';
 
-CREATE FUNCTION iap.reaches(entitled_until timestamptz, expires_at timestamptz) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$ SELECT $2 <= $1 + interval '1 minute' $$;
-COMMENT ON FUNCTION iap.reaches IS
-    'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple '
-    'tells the same moment some milliseconds apart.';
-
 CREATE FUNCTION iap.shorter_said_for(t iap.transactions, shorter iap.word[]) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE AS $$
     SELECT max(said_at)
@@ -126,20 +120,26 @@ COMMENT ON FUNCTION iap.is_bought_since IS
     'reaches over it for the other''s sake, and has not delivered it. A renewal, also into another product, begins '
     'where the period before ends, and may have been granted ahead.';
 
-CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamptz) RETURNS boolean
+CREATE FUNCTION iap.over_at(t iap.transactions) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    ended timestamptz := t.expires_at;
 BEGIN
-    IF ended IS NULL THEN
-        -- Apple has yet to tell the end of it: by the next one it was over.
-        SELECT min(later.purchased_at) INTO ended
+    RETURN coalesce(t.expires_at, (
+        -- Apple has yet to tell the end of it: by the next one it was over. What is bought once has none, and what
+        -- restored it is no next one.
+        SELECT min(later.purchased_at)
         FROM transactions AS later
         WHERE iap.is_of_original(later.transaction_id, later.original_transaction_id, t.original_transaction_id)
             AND later.bundle_id = t.bundle_id AND later.environment = t.environment
-            AND later.purchased_at > t.purchased_at AND NOT iap.is_same_period(t, ROW(later.*)::iap.transactions);
-    END IF;
-    RETURN coalesce(ended <= granted_at, false)
+            AND later.purchased_at > t.purchased_at
+            AND NOT iap.is_same_purchase(t, ROW(later.*)::iap.transactions)));
+END
+$$;
+COMMENT ON FUNCTION iap.over_at IS 'When a period was over, or will be, as far as that is known; NULL where it is not.';
+
+CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(iap.over_at(t) <= granted_at, false)
         AND EXISTS (
             SELECT FROM cases
             WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]

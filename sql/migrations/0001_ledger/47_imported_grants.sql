@@ -63,6 +63,22 @@ COMMENT ON FUNCTION iap.revoke_words IS
     'Takes back words that reach less far than an entitlement, which its caller has locked, each from a moment on. '
     'Upgrades that reach beyond, and were granted by no other word, are owed again, unless Apple has refunded them.';
 
+CREATE FUNCTION iap.is_end_of_period(
+    bundle_id text, original_transaction_id text, until timestamptz
+) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS period
+        WHERE iap.is_of_original(
+                period.transaction_id, period.original_transaction_id, is_end_of_period.original_transaction_id)
+            AND period.bundle_id = is_end_of_period.bundle_id
+            AND iap.reaches(until, period.expires_at) AND iap.reaches(period.expires_at, until));
+END
+$$;
+COMMENT ON FUNCTION iap.is_end_of_period IS 'Whether a period of an original purchase ends at a moment.';
+
 CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -121,10 +137,16 @@ BEGIN
         ) AS remaining USING (original_transaction_id, bundle_id)
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
         WHERE known.entitled_until > remaining.entitled_until
-            -- What was granted since, beyond what was revoked, is another grant.
+            -- What was granted since, beyond what was revoked, is another grant. So is what reaches beyond a row that
+            -- ended with its period: the row of the next one need not come with it.
             AND (
                 revoked.entitled_until >= known.entitled_until
-                OR revoked.revoked_at >= iap.last_said(ROW(known.*)::iap.entitlements))
+                OR (
+                    revoked.revoked_at >= iap.last_said(ROW(known.*)::iap.entitlements)
+                    AND NOT (
+                        revoked.revoked_at >= revoked.entitled_until
+                        AND iap.is_end_of_period(
+                            known.bundle_id, known.original_transaction_id, revoked.entitled_until))))
         ORDER BY original_transaction_id, bundle_id
     LOOP
         PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);

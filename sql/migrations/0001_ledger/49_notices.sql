@@ -64,15 +64,17 @@ CREATE TABLE iap.handed_notices (
     heard_by       text NOT NULL DEFAULT 'app_server' CHECK (heard_by IN ('history', 'app_server')),
     payload        text NOT NULL,
     submitted_at   timestamptz NOT NULL DEFAULT now(),
-    -- Why it was not taken; NULL while it waits.
+    -- Why it was not taken, and since when; NULL while it waits.
     problem        text,
+    refused_at     timestamptz,
     -- Whether no setting and no newer program makes a notification for the app of it. Else each night tries it again.
     is_final       boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (payload_sha256, bundle_id)
+    PRIMARY KEY (payload_sha256, bundle_id),
+    CHECK ((problem IS NULL) = (refused_at IS NULL))
 );
 
 CREATE INDEX handed_notices_waiting ON iap.handed_notices (submitted_at) WHERE NOT is_final;
-CREATE INDEX handed_notices_refused ON iap.handed_notices (submitted_at) WHERE problem IS NOT NULL;
+CREATE INDEX handed_notices_refused ON iap.handed_notices (refused_at) WHERE refused_at IS NOT NULL;
 COMMENT ON TABLE iap.handed_notices IS
     'Notifications that the apps'' servers handed on, until the night takes them; what it can''t take stays '
     'here, of Apple''s history, too.';

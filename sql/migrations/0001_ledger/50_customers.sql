@@ -38,10 +38,22 @@ LANGUAGE plpgsql SET work_mem = '64MB' AS $$
 BEGIN
     WITH entered AS (
         SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
-        FROM transactions
-        WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
-            AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
-            AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
+        FROM (
+            SELECT *
+            FROM transactions
+            WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+                AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
+            UNION
+            -- What was excluded when it entered, and is not any more.
+            SELECT released.*
+            FROM moves
+            JOIN transactions AS released USING (transaction_id, bundle_id, environment)
+            WHERE moves.from_place = 'excluded' AND iap.is_beyond(moves.move_id, app.noted_upto, app.noted_gaps)
+                AND NOT iap.is_beyond(moves.move_id, closed.upto, closed.gaps)
+        ) AS entered
+        WHERE bundle_id = app.bundle_id AND environment = app.environment
+            -- Who has their money back bought of the app, and Apple may take the refund back.
+            AND (place <> 'excluded' OR reason = 'refunded')
             -- The next night would forget the others: of an import of past years that is nearly all.
             AND (purchased_at >= since OR purchased_at + every > at OR expires_at > at)
     ), uploaded AS (
@@ -62,14 +74,16 @@ BEGIN
         -- Who uploads what was bought long ago uses the app again. By the primary key: the planner would read the whole
         -- ledger.
         LEFT JOIN LATERAL (
-            SELECT entry_id, place, t.original_transaction_id, t.app_transaction_id, t.expires_at
+            SELECT entry_id, place, reason, t.original_transaction_id, t.app_transaction_id, t.expires_at
             FROM transactions AS t
             WHERE entered.seen_at IS NULL AND t.transaction_id = uploaded.transaction_id
                 AND t.bundle_id = app.bundle_id AND t.environment = app.environment
             OFFSET 0
         ) AS known ON true
         WHERE entered.seen_at IS NOT NULL
-            OR (NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND place <> 'excluded')
+            OR (
+                NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
+                AND (place <> 'excluded' OR reason = 'refunded'))
     ), latest AS (
         SELECT
             transaction_id, original_transaction_id, app_transaction_id, expires_at, seen_at,

@@ -53,13 +53,13 @@ WHERE named.order_id IS NULL AND receipts.receipt_id IS NULL
         SELECT FROM iap.transactions
         WHERE transactions.app_account_token = orders.app_account_token AND transactions.bundle_id = orders.bundle_id
             AND starts_with(transactions.place, 'white'))
-    -- Or what was paid, and may come to be owed again, to whomever it was delivered by mistake.
+    -- Or what was paid, to whomever it was delivered by mistake: it may come to be owed again, and the order tells
+    -- whose it is. By the index of what is owed no more, which place would not answer to.
     AND NOT EXISTS (
         SELECT FROM iap.transactions
         WHERE transactions.app_account_token = orders.app_account_token AND transactions.bundle_id = orders.bundle_id
             AND (
-                transactions.reason IN ('dismissed', 'refunded')
-                OR transactions.delivered_by IN ('resolved', 'entitlement'))
+                transactions.reason IN ('dismissed', 'refunded') OR transactions.delivered_by IS NOT NULL)
             AND transactions.product_id = orders.product_id
             AND transactions.purchased_at BETWEEN orders.created_at - interval '30 days'
                 AND orders.created_at + interval '30 days')
@@ -78,8 +78,8 @@ WHERE named.order_id IS NULL AND receipts.receipt_id IS NULL
 COMMENT ON VIEW iap.unpaid_orders IS
     'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their '
     'user got none of the product within 30 days, nothing that is owed bears their token, nor any of the product '
-    'within 30 days that was refunded, dismissed, granted or delivered by hand, and nothing of their user is open. Ask '
-    'for a span of created_at.';
+    'within 30 days that was delivered to anybody, refunded or dismissed, and nothing of their user is open. Ask for a '
+    'span of created_at.';
 
 CREATE FUNCTION iap.purge_orders(since timestamptz, before timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
