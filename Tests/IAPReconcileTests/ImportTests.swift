@@ -33,6 +33,7 @@ import Testing
             ("order_id;user_id\n", "the header of - has “;” between its columns; save it with commas"),
             ("order_id\tuser_id\n", "the header of - has tabs between its columns; save it with commas"),
             ("PK\u{3}\u{4}\u{14}", "- can't be read: it is a spreadsheet or an archive; save it as CSV"),
+            ("order_id,user_id\ro-1,u\r", "the header of - ends with CR alone; save the file as CSV UTF-8"),
             ("\"order_id\n", "the header of - is no line of CSV as RFC 4180 has it"),
         ])
     func aFileThatIsOfNoUseIsNamedBeforeAnythingIsDone(text: String, message: String) async throws {

@@ -18,7 +18,7 @@ struct DecisionLineParser {
     private let reader: CSVRecordReader
     private let places: Places
     /// How many headings there are. A line may have fewer cells: some programs leave out empty ones at its end.
-    let width: Int
+    private let width: Int
 
     /// Reads the headings, with the separator that gives the most of them.
     init(header: UnsafeRawBufferPointer, _ vocabulary: DecisionVocabulary, file: String) throws(DecisionFileError) {
@@ -37,6 +37,9 @@ struct DecisionLineParser {
             if readings.contains(where: { $0.headings.contains(nil) }) {
                 throw .unreadable(
                     file: file, why: "its headings are not UTF-8, but perhaps GBK; save it as CSV UTF-8, or as .xlsx")
+            }
+            guard !best.headings.isEmpty || !CSVRecordReader.isOfCRAlone(header) else {
+                throw .unreadable(file: file, why: "its lines end with CR alone; save it as CSV UTF-8, or as .xlsx")
             }
             throw .notAReport(file: file, lacking: lacking)
         }
@@ -64,6 +67,10 @@ struct DecisionLineParser {
 
     /// `nil` if the bytes are no record of CSV.
     func cells(of record: UnsafeRawBufferPointer) -> [String?]? { reader.fields(of: record) }
+
+    /// Whether the decision of a last line that nothing ends may be cut: “deliver” of “delivered”. A case's mark and a
+    /// transaction show by themselves whether they are whole.
+    func mayBeCut(_ cells: [String?]) -> Bool { cells.count < width || places[.decision] == cells.count - 1 }
 
     /// What a line decides; `nil` if nothing was added to it.
     func line(_ number: Int, _ cells: [String?]) -> DecisionSheet.Line? {

@@ -76,8 +76,8 @@ public struct DecisionSheet: Sendable {
                     continue
                 }
                 guard let line = parser.line(record.line, cells) else { continue }
-                // A file that was not copied whole may end in the middle of a word: “deliver” of “delivered”.
-                let isWhole = record.isEnded || cells.count >= parser.width
+                // A file that was not copied whole may end in the middle of a word.
+                let isWhole = record.isEnded || !parser.mayBeCut(cells)
                 lines.append(isWhole ? line : .refused(RefusedDecision(record.line, .malformed)))
             }
         }

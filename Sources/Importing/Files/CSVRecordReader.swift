@@ -53,6 +53,10 @@ final class CSVRecordReader {
         return collected.fields
     }
 
+    /// Whether what can't be split as one record is all lines of a file that ends each with CR alone, as Excel's “CSV
+    /// (Macintosh)” does.
+    static func isOfCRAlone(_ record: UnsafeRawBufferPointer) -> Bool { record.dropLast().contains(0x0D) }
+
     private static let takeField: @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeMutableRawPointer?) -> Void = {
         bytes, count, context in
         guard let context else { return }

@@ -8,10 +8,16 @@ struct CSVLineParser {
     /// Reads the header.
     init(header: UnsafeRawBufferPointer, kind: ImportKind, file: String) throws(ImportError) {
         guard let names = reader.fields(of: header) else {
-            throw .badHeader(file: file, why: "is no line of CSV as RFC 4180 has it")
+            let isOfCRAlone = CSVRecordReader.isOfCRAlone(header)
+            throw .badHeader(
+                file: file,
+                why: isOfCRAlone
+                    ? "ends with CR alone; save the file as CSV UTF-8" : "is no line of CSV as RFC 4180 has it")
         }
         let known = names.compactMap(\.self)
-        guard known.count == names.count else { throw .badHeader(file: file, why: "is not UTF-8") }
+        guard known.count == names.count else {
+            throw .badHeader(file: file, why: "is not UTF-8; save the file as CSV UTF-8")
+        }
         if known.count == 1, let separator = [";", "\t"].first(where: known[0].contains) {
             let name = separator == "\t" ? "tabs" : "“\(separator)”"
             throw .badHeader(file: file, why: "has \(name) between its columns; save it with commas")

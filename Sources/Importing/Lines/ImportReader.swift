@@ -111,7 +111,7 @@ package actor ImportReader {
     /// Learns the format, and a CSV file's columns.
     private func begin() throws -> Parser {
         let first = try framer.firstByte()
-        try refuseArchive()
+        try refuseOtherForms()
         let format = format ?? ImportFormat(file: file, firstByte: first)
         framer.isQuoted = format == .csv
         let parser: Parser =
@@ -124,7 +124,7 @@ package actor ImportReader {
     }
 
     /// Refuses a file that has to be unpacked, or saved in another format, before it is imported.
-    private func refuseArchive() throws(ImportError) {
+    private func refuseOtherForms() throws(ImportError) {
         if framer.begins(with: [0x1F, 0x8B]) {
             let file = file == "-" ? "FILE" : file
             throw .unreadable(
@@ -132,6 +132,9 @@ package actor ImportReader {
         }
         if framer.begins(with: Array("PK\u{3}\u{4}".utf8)) {
             throw .unreadable(file: file, why: "it is a spreadsheet or an archive; save it as CSV with commas")
+        }
+        if framer.begins(with: [0xFF, 0xFE]) || framer.begins(with: [0xFE, 0xFF]) {
+            throw .unreadable(file: file, why: "it is UTF-16; save it as CSV UTF-8")
         }
     }
 

@@ -53,7 +53,7 @@ extension ImportedRow {
 extension ImportedReceipt {
     fileprivate init(_ fields: LineFields) throws(LineProblem) {
         self.init(
-            bundleID: try fields.id(.bundleID), userID: try fields.text(.userID), payload: fields[.payload] ?? "",
+            bundleID: try fields.id(.bundleID), userID: try fields.text(.userID), payload: fields.payload(),
             transactionID: try fields.unrounded(.transactionID), orderID: try fields.text(.orderID),
             device: try fields.device(), submittedAt: try fields.time(.submittedAt))
     }

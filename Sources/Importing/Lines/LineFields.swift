@@ -2,7 +2,7 @@ package import Foundation
 package import Reconciliation
 
 /// The texts of one line by their fields, from CSV or JSON. An empty text counts as none, and so does `\N`, which MySQL
-/// and PostgreSQL write for NULL.
+/// and PostgreSQL write for NULL. For an id of a transaction, so do 0 and the words that programs write for NULL.
 package struct LineFields {
     private var texts = [String?](repeating: nil, count: ImportField.allCases.count)
 
@@ -10,12 +10,23 @@ package struct LineFields {
 
     /// The text of a field; `nil` if the line has none.
     package subscript(field: ImportField) -> String? {
-        get { texts[field.rawValue] }
+        get {
+            let text = texts[field.rawValue]
+            return field.isTransactionID && text.map(Self.isPlaceholder) == true ? nil : text
+        }
         set {
             let isGuarded = field.isOfApples || field == .name && newValue.map(Self.isGuardedFormula) ?? false
             let text = isGuarded ? newValue.map(Self.withoutGuard) : newValue
             texts[field.rawValue] = text == "" || text == #"\N"# ? nil : text
         }
+    }
+
+    /// What tables and programs write where there is no id, in lower case.
+    private static let placeholders: Set<String> = ["0", "null", "none", "nan", "nil"]
+
+    /// Whether a text stands for no id. As an original transaction's it would make one purchase of all that have none.
+    private static func isPlaceholder(_ text: String) -> Bool {
+        text.utf8.count <= 4 && placeholders.contains(text.lowercased())
     }
 
     /// The text without what keeps an id a text in a spreadsheet: the apostrophe, which a report's CSV writes, or
@@ -56,8 +67,9 @@ extension LineFields {
 
     /// The text of a field that must be there.
     package func required(_ field: ImportField) throws(LineProblem) -> String {
-        guard let text = self[field] else { throw LineProblem(.missing, "\(field.column) is missing") }
-        return text
+        if let text = self[field] { return text }
+        let why = texts[field.rawValue].map { ": “\($0)” is no id of Apple's" } ?? ""
+        throw LineProblem(.missing, "\(field.column) is missing\(why)")
     }
 
     /// The text of a field, no longer than an index holds.

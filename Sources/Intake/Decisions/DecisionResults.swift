@@ -69,7 +69,8 @@ package struct DecisionResults {
         case .severalOwners: "evidence speaks for several users; say to whom with iap-reconcile resolve --user"
         case .ownerUncertain: "it is not certain whose it is; ask the customer, and adopt or resolve it with --user"
         case .busy: "another session held the case; read the file again"
-        case .malformed: "the line is no CSV, or the file ends within it"
+        case .malformed:
+            "the line is no CSV, or the file ends within it: if it is whole, end the file's last line with a line break"
         case .notText: "the line is not UTF-8, but perhaps GBK; save the file as CSV UTF-8, or as .xlsx"
         case .formula: "a cell is a formula; write the word itself"
         case .noCase: "the column “case” holds no case; leave it as the report has it"

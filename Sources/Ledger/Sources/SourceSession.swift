@@ -26,11 +26,16 @@ public final class SourceSession {
     private let watermark: Watermark?
     /// The columns that the query gives, except for a watermark that no import knows.
     public let columns: [String]
+    /// The types of all columns that the query gives.
+    private let types: [String]
 
-    private init(_ connection: Connection, _ query: SourceQuery, _ columns: [String], _ watermark: Watermark?) {
+    private init(
+        _ connection: Connection, _ query: SourceQuery, _ columns: [String], types: [String], _ watermark: Watermark?
+    ) {
         self.connection = connection
         self.query = query
         self.columns = columns
+        self.types = types
         self.watermark = watermark
     }
 
@@ -49,12 +54,14 @@ public final class SourceSession {
                     idleInTransactionTimeout: max(query.statementTimeout, Self.longestPage),
                     furtherParameters: [
                         "default_transaction_read_only": "on", "DateStyle": "ISO, YMD", "TimeZone": "UTC",
+                        "bytea_output": "hex",
                     ]))
             do {
                 let given = try await connection.columnNames(of: "SELECT * FROM \(query.subselect) LIMIT 0")
-                let watermark = try await Watermark(of: query, among: given, on: connection)
+                let types = try await Self.types(of: query, columnCount: given.count, on: connection)
+                let watermark = try Watermark(of: query, among: given, types: types)
                 let columns = given.filter { $0 != query.watermark || known.contains($0) }
-                return SourceSession(connection, query, columns, watermark)
+                return SourceSession(connection, query, columns, types: types, watermark)
             } catch {
                 connection.close()
                 throw error
@@ -64,16 +71,37 @@ public final class SourceSession {
         }
     }
 
+    /// The types of the query's columns, in their order. No row is read; the columns are numbered, since a query may
+    /// give two of one name.
+    private static func types(
+        of query: SourceQuery, columnCount: Int, on connection: Connection
+    ) async throws -> [String] {
+        guard columnCount > 0 else { return [] }
+        let names = (1...columnCount).map { "column\($0)" }
+        let types = names.map { "pg_typeof(typed.\($0))::text" }.joined(separator: ", ")
+        return try await connection.only(
+            """
+            SELECT ARRAY[\(unsafe: types)] AS types
+            FROM (VALUES (1)) AS one
+            LEFT JOIN (SELECT * FROM \(query.subselect) LIMIT 0)
+                AS typed (\(unsafe: names.joined(separator: ", "))) ON true
+            """
+        ).decode("types")
+    }
+
     /// Ends, when it is called, what the source is being asked. May be called from any thread.
     public var giveUp: @Sendable () -> Void { connection.giveUp }
 
     /// Ends the session.
     public func close() { connection.close() }
 
-    /// What is asked of whom. If this has changed, what was read before says nothing.
+    /// What is asked of whom, and of what types it is. If this has changed, what was read before says nothing: a
+    /// watermark of another type can't be compared, and what was refused for its type may now be taken.
     public var definition: String {
-        [connection.target, query.text, query.watermark ?? "", columns.joined(separator: ",")]
-            .joined(separator: "\n")
+        [
+            connection.target, query.text, query.watermark ?? "", columns.joined(separator: ","),
+            types.joined(separator: ","),
+        ].joined(separator: "\n")
     }
 
     /// Hands over what stands behind a watermark, and the overlap before it, in pages, ordered by the watermark. All

@@ -18,15 +18,12 @@ struct Watermark {
 
     /// `nil` if the query has none.
     ///
-    /// - Throws: `SourceError`, `PostgreSQLError`.
-    init?(of query: SourceQuery, among columns: [String], on connection: Connection) async throws {
+    /// - Parameter types: the types of the columns, in their order.
+    init?(of query: SourceQuery, among columns: [String], types: [String]) throws(SourceError) {
         guard let column = query.watermark else { return nil }
-        guard columns.contains(column) else {
+        guard let name = zip(columns, types).first(where: { $0.0 == column })?.1 else {
             throw SourceError("the query gives no column “\(column)”, its watermark")
         }
-        let name = try await connection.only(
-            "SELECT pg_typeof((SELECT source.\(identifier: column) FROM \(query.subselect) LIMIT 0))::text AS type"
-        ).decode("type", as: String.self)
         guard let type = ValueType(rawValue: name) else {
             throw SourceError("its watermark “\(column)” is of type \(name), and neither a time nor a whole number")
         }

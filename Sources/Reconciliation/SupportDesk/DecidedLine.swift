@@ -40,7 +40,7 @@ public enum DecisionRefusal: String, Hashable, Sendable, CaseIterable {
     case busy
 
     // What the file says
-    /// The line is no CSV.
+    /// The line is no CSV, or nothing ends it, so that its decision may be cut.
     case malformed
     /// The line is not UTF-8.
     case notText = "not_text"

@@ -66,6 +66,7 @@ import Testing
             \(other),dismissed
             \(mark),refunded
             \(other),dismissed
+
             """
         #expect(
             try DecisionFiles.read(text.utf8) == [
@@ -104,6 +105,37 @@ import Testing
         #expect(try DecisionFiles.read(text.utf8) == ["2 1000000002 refunded", "3 malformed"])
         #expect(
             try DecisionFiles.read((text + "ed,").utf8) == ["2 1000000002 refunded", "3 1000000001 delivered"])
+    }
+
+    /// Nothing behind its last cell shows whether the word is whole.
+    @Test(arguments: ["deliver", "delivered"])
+    func aLastDecisionThatNothingEndsIsRefused(word: String) throws {
+        let text = "case,decision\n\(other),refunded\n\(mark),\(word)"
+        #expect(try DecisionFiles.read(text.utf8) == ["2 1000000002 refunded", "3 malformed"])
+        for end in ["\n", "\r\n"] {
+            #expect(try DecisionFiles.read((text + end).utf8) == ["2 1000000002 refunded", "3 1000000001 \(word)"])
+        }
+    }
+
+    /// As editors write it, of a report whose last column is another.
+    @Test func aLastLineMayEndWithoutALineBreak() throws {
+        for text in [
+            "case,decision,note\n\(mark),delivered,by mail", "note,decision,case\nby mail,delivered,\(mark)",
+            "case,decision,note,transaction_id\n\(mark),delivered,by mail,1000000001",
+        ] {
+            #expect(try DecisionFiles.read(text.utf8) == ["2 1000000001 delivered by mail"])
+        }
+        let cut = "note,decision,case\nby mail,delivered,\(mark.dropLast())"
+        #expect(try DecisionFiles.read(cut.utf8) == ["2 no_case"])
+    }
+
+    @Test func linesThatEndWithCRAloneAreRefusedClearly() throws {
+        let error = #expect(throws: DecisionFileError.self) {
+            try DecisionFiles.read("case,decision\r\(mark),delivered\r".utf8)
+        }
+        #expect(
+            error?.description
+                == "list.csv can't be read: its lines end with CR alone; save it as CSV UTF-8, or as .xlsx")
     }
 
     @Test func gbkIsRefusedClearly() throws {

@@ -222,6 +222,59 @@ import Testing
         #expect(read.refused.map(\.text) == ["transaction_id is missing"])
     }
 
+    /// As an empty cell does: of a column that is NOT NULL, or that a program wrote without its own word for NULL.
+    @Test(arguments: ["0", "NULL", "null", "None", "NaN", "nil"])
+    func whatStandsForNoIDIsNone(word: String) async throws {
+        let why = "is missing: “\(word)” is no id of Apple's"
+        let csv = """
+            transaction_id,original_transaction_id,bundle_id,product_id,purchased_at,delivered_at
+            1007014815038896,\(word),com.a,gems,1795230000,1795230000
+            \(word),1007014815038895,com.a,gems,1795230000,1795230000
+            """
+        let read = try await read(.delivered, csv, .csv)
+        guard case .delivery(let delivery)? = read.batch.lines.first?.row else {
+            Issue.record("no delivery: \(read.refused)")
+            return
+        }
+        #expect(delivery.originalID == delivery.key.id)
+        #expect(read.refused.map(\.text) == ["transaction_id \(why)"])
+        #expect(read.refused.map(\.id) == [nil])
+
+        let entitlement =
+            #"{"bundle_id":"com.a","user_id":"u","entitled_until":1795230000,"original_transaction_id":"\#(word)"}"#
+        #expect(try await reason(.entitlements, json: entitlement) == "missing: original_transaction_id \(why)")
+
+        let receipts = try await self.read(
+            .receipts, #"{"bundle_id":"com.a","payload":"p","transaction_id":"\#(word)"}"#, .jsonl)
+        guard case .receipt(let receipt)? = receipts.batch.lines.first?.row else {
+            Issue.record("no receipt: \(receipts.refused)")
+            return
+        }
+        #expect(receipt.transactionID == nil)
+    }
+
+    @Test func theNumberZeroIsNoID() async throws {
+        let line =
+            #"{"bundle_id":"com.a","user_id":"u","entitled_until":1795230000,"original_transaction_id":0}"#
+        #expect(
+            try await reason(.entitlements, json: line)
+                == "missing: original_transaction_id is missing: “0” is no id of Apple's")
+    }
+
+    /// As PostgreSQL writes a bytea: a receipt, or a text that was kept as bytes.
+    @Test(arguments: [
+        (#"\x3082ff00"#, "MIL/AA=="), (#"\x3082FF00"#, "MIL/AA=="), (#"\x6500"#, "ZQA="), (#"\x65794a2e"#, "eyJ."),
+        (#"\x"#, ""), (#"\x308"#, #"\x308"#), (#"\x30g2"#, #"\x30g2"#), (#"\X3082"#, #"\X3082"#), ("3082", "3082"),
+    ])
+    func bytesOfAReceiptAreItsBase64(written: String, payload: String) async throws {
+        let read = try await read(.receipts, "bundle_id,payload\ncom.a,\(written)\n", .csv)
+        guard case .receipt(let receipt)? = read.batch.lines.first?.row else {
+            Issue.record("no receipt: \(read.refused)")
+            return
+        }
+        #expect(receipt.payload == payload)
+    }
+
     /// `products --suggest` guards a name from spreadsheets, as any text that is no id.
     @Test(arguments: [
         ("'+100 Gems", "+100 Gems"), ("'@home", "@home"), ("'-50 %", "-50 %"), ("'90s Pack", "'90s Pack"),
@@ -296,6 +349,32 @@ import Testing
         let thrown = await #expect(throws: ImportError.self) { _ = try await reader.next() }
         let said = try #require(thrown).description
         #expect(said.contains(words), "\(said)")
+    }
+
+    @Test func aFileOfAnotherFormIsToldHowToBeSaved() async throws {
+        func utf16(_ text: String, isBigEndian: Bool = false) -> [UInt8] {
+            text.utf16.flatMap { unit -> [UInt8] in
+                let bytes = [UInt8(truncatingIfNeeded: unit), UInt8(truncatingIfNeeded: unit >> 8)]
+                return isBigEndian ? bytes.reversed() : bytes
+            }
+        }
+        let text = "bundle_id,order_id,user_id,product_id\ncom.a,o,u,gems\n"
+        for (bytes, words) in [
+            (utf16("\u{FEFF}" + text), "o.csv can't be read: it is UTF-16; save it as CSV UTF-8"),
+            (
+                utf16("\u{FEFF}" + text, isBigEndian: true),
+                "o.csv can't be read: it is UTF-16; save it as CSV UTF-8"
+            ),
+            (utf16(text), "the header of o.csv is not UTF-8; save the file as CSV UTF-8"),
+            (
+                Array(text.replacing("\n", with: "\r").utf8),
+                "the header of o.csv ends with CR alone; save the file as CSV UTF-8"
+            ),
+        ] as [([UInt8], String)] {
+            let reader = ImportReader(PiecewiseSource(bytes), kind: .orders, file: "o.csv", format: nil)
+            let thrown = await #expect(throws: ImportError.self) { _ = try await reader.next() }
+            #expect(thrown?.description == words)
+        }
     }
 
     @Test func aGzippedFileIsToldHowToBeUnpacked() async throws {

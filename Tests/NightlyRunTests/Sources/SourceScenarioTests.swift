@@ -94,6 +94,19 @@ import Verification
         }
     }
 
+    /// However a company keeps it.
+    @Test func aReceiptThatIsKeptAsBytesIsTheOneInBase64() async throws {
+        try await withShop { play, shop in
+            let bought = play.buy("2000000000000001", hoursAgo: 50)
+            try await shop.upload(play.receipt([bought]), for: bought, at: play.began)
+            #expect(try await play.night().report.sources[2].taken == 1)
+            try await shop.run("ALTER TABLE uploads ALTER body TYPE bytea USING decode(body, 'base64')")
+            let again = try await play.night(2).report.sources[2]
+            #expect(again.taken == 0 && again.alreadyThere == 1 && again.refused == 0)
+            #expect(try await play.count("iap.receipts") == 1)
+        }
+    }
+
     // What goes wrong ---------------------------------------------------------------------------------------------
 
     @Test func refusedRowsAreListedUntilTheyAreMended() async throws {

@@ -84,6 +84,8 @@ import Verification
             ("SELECT pg_sleep(60)::text AS bundle_id, '' AS payload", "statement timeout"),
             ("SELECT 'a' AS bundle_id, 'b' AS payload, 1 AS colour", "no column “colour”"),
             ("SELECT 'a' AS bundle_id", "need the column payload"),
+            ("SELECT 'a' AS bundle_id, 'b' AS payload, 'c' AS payload", "“payload” is there twice"),
+            ("SELECT", "need the columns bundle_id, payload"),
             ("SELECT 1 FROM nowhere", "nowhere"),
             ("WITH gone AS (DELETE FROM uploads RETURNING *) SELECT * FROM gone", "WITH"),
             (

@@ -156,6 +156,37 @@ import Verification
         }
     }
 
+    /// Its watermark can't be compared with what was remembered of another type.
+    @Test func aWatermarkOfAnotherTypeIsReadFromItsBeginning() async throws {
+        try await withShop { play, shop in
+            try await shop.extend("77", until: play.began, at: play.began - 40_000)
+            #expect(try await play.night().report.sources[4].taken == 1)
+            try await shop.run(
+                "ALTER TABLE subscriptions ALTER changed TYPE bigint USING extract(epoch FROM changed)::bigint")
+            try await shop.run("INSERT INTO subscriptions VALUES ('78', 'anna', \(play.began), NULL, 7)")
+            let altered = try await play.night(2).report.sources[4]
+            #expect(altered.problem == nil)
+            #expect(altered.taken == 1)
+            #expect(try await play.count("iap.entitlements") == 2)
+        }
+    }
+
+    /// Refused for its type, and mended as the message says: it lies behind the watermark.
+    @Test func aColumnOfAnotherTypeIsReadFromItsBeginning() async throws {
+        try await withShop { play, shop in
+            try await shop.run(
+                "ALTER TABLE subscriptions ALTER expires_at TYPE timestamp USING expires_at AT TIME ZONE 'UTC'")
+            try await shop.extend("77", until: play.began, at: play.began - 40_000)
+            try await shop.extend("78", until: play.began, at: play.began - 3000)
+            #expect(try await play.night().report.sources[4].refused == 2)
+            try await shop.run(
+                "ALTER TABLE subscriptions ALTER expires_at TYPE timestamptz USING expires_at AT TIME ZONE 'UTC'")
+            let mended = try await play.night(2).report.sources[4]
+            #expect(mended.taken == 2)
+            #expect(mended.refusedRows.isEmpty)
+        }
+    }
+
     /// What it told before lies behind the watermark, and would look lost.
     @Test func whatAnUnknownAppToldIsReadOnceItHasItsSection() async throws {
         try await withShop { play, shop in
