@@ -112,8 +112,8 @@ GRANT EXECUTE ON FUNCTION
     iap.position_of, iap.present, iap.rebooked, iap.refund_reversed, iap.refunded, iap.share_of, iap.unrefunded,
     -- A later word of Apple's.
     iap.ends_refund, iap.has_access, iap.heard, iap.is_another_night, iap.is_granted_to_others, iap.is_later_refund,
-    iap.is_outdated_refund, iap.is_same_refund, iap.is_taken_back, iap.may_not_know, iap.paid_again, iap.refund_as_of,
-    iap.stands_otherwise,
+    iap.is_outdated_refund, iap.is_refunded_elsewhere, iap.is_same_refund, iap.is_taken_back, iap.may_not_know,
+    iap.paid_again, iap.refund_as_of, iap.stands_otherwise,
     -- The writer of moves.
     iap.follow_cases, iap.is_parted, iap.kind_of_move, iap.log_moves, iap.move, iap.parted_from, iap.refund_shares,
     iap.refuse_unseen_cases, iap.release_orders, iap.release_originals,

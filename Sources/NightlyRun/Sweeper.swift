@@ -92,7 +92,7 @@ struct Sweeper {
         let released = try await session.releasePurged(apps, runID: context.runID, at: context.now)
         guard released > 0 else { return }
         context.log(
-            .info, "purchases are owed that earlier settings excluded, as they were told before their receipts were purged",
+            .info, "purchases are owed that earlier settings excluded, as told before their receipts were purged",
             fields: ["purchases": String(released)])
     }
 

@@ -233,6 +233,7 @@ SELECT results_eq(
         ('iap_job', 'is_late_case'), ('iap_job', 'is_later_refund'), ('iap_job', 'is_news'),
         ('iap_job', 'is_of_original'), ('iap_job', 'is_original_delivered'), ('iap_job', 'is_outdated_refund'),
         ('iap_job', 'is_parted'), ('iap_job', 'is_period_delivered'), ('iap_job', 'is_pseudonym'),
+        ('iap_job', 'is_refunded_elsewhere'),
         ('iap_job', 'is_refunded_otherwise'), ('iap_job', 'is_same_period'), ('iap_job', 'is_same_purchase'),
         ('iap_job', 'is_same_refund'), ('iap_job', 'is_taken_back'), ('iap_job', 'kind_of_move'),
         ('iap_job', 'known_of_heard'), ('iap_job', 'lines_of'), ('iap_job', 'log_event'), ('iap_job', 'log_moves'),

@@ -2472,7 +2472,7 @@ BEGIN
     -- before the refund, of which a poorer source told; or of a receipt that was made before what told of it, or before
     -- the refund: whenever Apple reads that, it tells what was known when it was made, unless it is the receipt that
     -- told of the refund itself; or a customer's history so soon after Apple told of the refund by itself that it may
-    -- not know it yet.
+    -- not know it yet. Of a refund under another id this one never told.
     RETURN (
             v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at)
             AND (
@@ -2483,7 +2483,8 @@ BEGIN
                     SELECT FROM notices
                     WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
                         AND notices.environment = t.environment AND type IN ('REFUND', 'REVOKE')
-                        AND iap.may_not_know(v.verified_at, signed_at))))
+                        AND iap.may_not_know(v.verified_at, signed_at)))
+            AND NOT iap.is_refunded_elsewhere(t))
         OR EXISTS (
             SELECT FROM notices
             WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
@@ -3197,6 +3198,8 @@ BEGIN
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
             was.refund_run_id IS NULL
             OR iap.is_later_refund(was, v)
+            -- Or only of the other id's.
+            OR iap.is_refunded_elsewhere(was)
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
             OR (v.revocation_type IS NOT NULL
                 AND (
@@ -3205,7 +3208,8 @@ BEGIN
                 AND (t.revocation_type, t.revocation_percentage)
                     IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
         THEN
-            t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
+            t := iap.refunded(
+                t, v, CASE WHEN iap.is_refunded_elsewhere(was) THEN run ELSE coalesce(was.refund_run_id, run) END);
         END IF;
     ELSIF iap.ends_refund(was, v) THEN
         -- By a receipt it was so when that was made: of what came since, Apple may have told before tonight.
@@ -3942,7 +3946,7 @@ $$;
 COMMENT ON FUNCTION iap.is_new_word(known iap.entitlements, until timestamp with time zone) IS 'Whether a word that reaches less far than what is granted was not said before, or is said again for an upgrade.';
 
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE sql STABLE
     AS $$
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
@@ -3970,6 +3974,8 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR (t.place = 'white' AND t.source = 'local' AND v.source = 'local' AND v.verified_at > t.verified_at)
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
         OR (t.reason = 'restored' AND t.refunded_at IS NULL AND v.exclusion IS NULL)
+        -- It was told of under another id alone.
+        OR (v.refunded_at IS NOT NULL AND t.place = 'black' AND iap.is_refunded_elsewhere(t))
 $$;
 
 COMMENT ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) IS 'Whether iap.heard can make anything else of a transaction than what it is.';
@@ -4071,6 +4077,23 @@ CREATE FUNCTION iap.is_pseudonym(user_id text) RETURNS boolean
     AS $_$ SELECT $1 ~ '^erased-[0-9a-f]{16}$' $_$;
 
 COMMENT ON FUNCTION iap.is_pseudonym(user_id text) IS 'Whether the person with this id was erased.';
+
+CREATE FUNCTION iap.is_refunded_elsewhere(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM moves
+        JOIN transactions AS other
+            ON other.transaction_id = moves.details ->> 'refunded_as' AND other.bundle_id = moves.bundle_id
+                AND other.environment = moves.environment
+        WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+            AND moves.environment = t.environment AND moves.kind = 'refunded' AND moves.run_id = t.refund_run_id
+            AND other.refund_run_id IS NOT NULL);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_refunded_elsewhere(t iap.transactions) IS 'Whether the refund of what was delivered was carried to it from another id of the purchase, under which Apple still tells of it: see iap.carry_refunds.';
 
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -11642,6 +11665,8 @@ REVOKE ALL ON FUNCTION iap.is_parted(was iap.transactions, became iap.transactio
 REVOKE ALL ON FUNCTION iap.is_period_delivered(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_pseudonym(user_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_refunded_elsewhere(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
 

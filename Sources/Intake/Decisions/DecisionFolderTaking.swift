@@ -65,6 +65,10 @@ package struct DecisionFolderTaking {
                 return warn("it is still being written; the next night takes it", of: name)
             }
             let sheet = try await DecisionSheet.read(file, folder.form.vocabulary) { stop.isRequested }
+            // Who copied the sheet may have decided in the copy.
+            guard !sheet.lines.isEmpty else {
+                return warn("nothing is decided in it, or not in its first sheet, and it stays", of: name)
+            }
             let place = donePlace(of: name)
             let results = try DecisionResults("\(place).result.csv", of: [path], folder.form, isForGroup: true)
             let tally = try await DecisionTaking(session, stop: stop).take(

@@ -67,7 +67,8 @@ import Verification
             try await shop.extend("77", until: play.began, at: play.began - 40_000)
             _ = try await play.night()
             try await play.administer(
-                "UPDATE iap.sources SET watermark = '2040-01-01', pulled_at = '2040-01-01Z' WHERE source = 'entitlements'")
+                "UPDATE iap.sources SET watermark = '2040-01-01', pulled_at = '2040-01-01Z' WHERE source = 'entitlements'"
+            )
             try await shop.extend("78", until: play.began, at: play.began - 20_000)
             #expect(try await play.night(2).report.sources[4].taken == 1)
             #expect(try await play.count("iap.sources WHERE watermark >= '2040' OR pulled_at >= '2040-01-01'") == 0)

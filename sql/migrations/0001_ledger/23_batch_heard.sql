@@ -48,7 +48,7 @@ COMMENT ON FUNCTION iap.fills_in IS
     'Whether something is said of a transaction that nobody has said before, which also a poorer source may say.';
 
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql STABLE AS $$
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
@@ -75,6 +75,8 @@ LANGUAGE sql IMMUTABLE AS $$
         OR (t.place = 'white' AND t.source = 'local' AND v.source = 'local' AND v.verified_at > t.verified_at)
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
         OR (t.reason = 'restored' AND t.refunded_at IS NULL AND v.exclusion IS NULL)
+        -- It was told of under another id alone.
+        OR (v.refunded_at IS NOT NULL AND t.place = 'black' AND iap.is_refunded_elsewhere(t))
 $$;
 COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of a transaction than what it is.';
 

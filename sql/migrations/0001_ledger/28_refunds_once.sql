@@ -264,4 +264,4 @@ END
 $$;
 COMMENT ON FUNCTION iap.carry_refunds IS
     'Has what was delivered refunded where Apple tells of the refund under another id of the purchase, and that refund '
-    'reversed where it tells that; says of how many. What Apple says of the delivered id itself goes first.';
+    'reversed where it tells that; says of how many. A refund that Apple tells of the delivered id itself goes first.';
