@@ -1469,7 +1469,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) IS 'Has what was delivered refunded where Apple tells of the refund under another id of the purchase, and that refund reversed where it tells that; says of how many. What Apple says of the delivered id itself goes first.';
+COMMENT ON FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) IS 'Has what was delivered refunded where Apple tells of the refund under another id of the purchase, and that refund reversed where it tells that; says of how many. A refund that Apple tells of the delivered id itself goes first.';
 
 CREATE FUNCTION iap.carry_reversals(run bigint, at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
@@ -4757,8 +4757,8 @@ BEGIN
             FROM transactions
             WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
                 AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
-            UNION
-            -- What was excluded when it entered, and is not any more.
+            UNION ALL
+            -- What was excluded when it entered, and is not any more; it does no harm twice.
             SELECT released.*
             FROM moves
             JOIN transactions AS released USING (transaction_id, bundle_id, environment)
@@ -5207,15 +5207,19 @@ CREATE FUNCTION iap.over_at(t iap.transactions) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
-    RETURN coalesce(t.expires_at, (
-        -- Apple has yet to tell the end of it: by the next one it was over. What is bought once has none, and what
-        -- restored it is no next one.
+    -- Of most Apple told the end: no query for each.
+    IF t.expires_at IS NOT NULL THEN
+        RETURN t.expires_at;
+    END IF;
+    -- Apple has yet to tell the end of it: by the next one it was over. What is bought once has none, and what restored
+    -- it is no next one.
+    RETURN (
         SELECT min(later.purchased_at)
         FROM transactions AS later
         WHERE iap.is_of_original(later.transaction_id, later.original_transaction_id, t.original_transaction_id)
             AND later.bundle_id = t.bundle_id AND later.environment = t.environment
             AND later.purchased_at > t.purchased_at
-            AND NOT iap.is_same_purchase(t, ROW(later.*)::iap.transactions)));
+            AND NOT iap.is_same_purchase(t, ROW(later.*)::iap.transactions));
 END
 $$;
 

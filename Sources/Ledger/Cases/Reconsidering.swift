@@ -38,9 +38,7 @@ extension LedgerSession {
         while true {
             let page = try await connection.query(
                 """
-                SELECT
-                    transaction_id, array_agg(sightings.bucket) AS buckets,
-                    array_agg(sightings.receipt_id) AS receipt_ids
+                SELECT transaction_id, array_agg(sightings.receipt_id) AS receipt_ids
                 \(released(of: app)) AND transaction_id > \(last)
                 GROUP BY transaction_id
                 ORDER BY transaction_id
@@ -65,10 +63,7 @@ extension LedgerSession {
         let kept = try await connection.query(
             """
             SELECT receipt_id
-            FROM \(stored: .receipts)
-            JOIN unnest(
-                \(try page.flatMap { try $0.decode("buckets", as: [Int16].self) }), \(receipts.flatMap(\.self))
-            ) AS held (bucket, receipt_id) USING (bucket, receipt_id)
+            FROM \(receipts: Set(receipts.joined()).sorted(), of: "\(stored: .receipts)")
             WHERE payload IS NOT NULL
             """)
         let legible = Set(try kept.map { try $0.decode("receipt_id", as: Int64.self) })

@@ -123,15 +123,19 @@ COMMENT ON FUNCTION iap.is_bought_since IS
 CREATE FUNCTION iap.over_at(t iap.transactions) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN coalesce(t.expires_at, (
-        -- Apple has yet to tell the end of it: by the next one it was over. What is bought once has none, and what
-        -- restored it is no next one.
+    -- Of most Apple told the end: no query for each.
+    IF t.expires_at IS NOT NULL THEN
+        RETURN t.expires_at;
+    END IF;
+    -- Apple has yet to tell the end of it: by the next one it was over. What is bought once has none, and what restored
+    -- it is no next one.
+    RETURN (
         SELECT min(later.purchased_at)
         FROM transactions AS later
         WHERE iap.is_of_original(later.transaction_id, later.original_transaction_id, t.original_transaction_id)
             AND later.bundle_id = t.bundle_id AND later.environment = t.environment
             AND later.purchased_at > t.purchased_at
-            AND NOT iap.is_same_purchase(t, ROW(later.*)::iap.transactions)));
+            AND NOT iap.is_same_purchase(t, ROW(later.*)::iap.transactions));
 END
 $$;
 COMMENT ON FUNCTION iap.over_at IS 'When a period was over, or will be, as far as that is known; NULL where it is not.';

@@ -43,8 +43,8 @@ BEGIN
             FROM transactions
             WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
                 AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
-            UNION
-            -- What was excluded when it entered, and is not any more.
+            UNION ALL
+            -- What was excluded when it entered, and is not any more; it does no harm twice.
             SELECT released.*
             FROM moves
             JOIN transactions AS released USING (transaction_id, bundle_id, environment)
