@@ -244,6 +244,23 @@ SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '
 SELECT is(test.open_of('z1'), 'z1 z2', 'what a grant is taken back to is not granted by that');
 SELECT is(test.entitle(20, 'z1'), 20.0, 'but where the server says so');
 SELECT is(test.open_of('z1'), 'z1', 'it is');
+-- Nor is it granted where Apple has told the end of neither, and what it took the place of was bought just before.
+CREATE FUNCTION test.without_end(id text, product_id text, bought interval) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        id, 'app_server', product_id, product_type => 'auto_renewable', original_transaction_id => left(id, -1) || '1',
+        purchased_at => now() - bought))
+$$;
+SELECT test.without_end('soon1', 'basic.month', '2 minutes'), test.entitle(30, 'soon1');
+UPDATE iap.entitlements SET granted_at = now() - interval '1 minute' WHERE original_transaction_id = 'soon1';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 'soon1';
+SELECT test.without_end('soon2', 'premium.month', '0 minutes');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'what replaces a purchase at once');
+SELECT is(test.open_of('soon1'), 'soon2', 'is owed');
+SELECT is(test.entitle(30.1, 'soon1'), 30.1, 'until the server grants it');
+SELECT is(test.open_of('soon1'), NULL, 'by a word of its own');
+DELETE FROM iap.transactions WHERE original_transaction_id = 'soon1';
+DELETE FROM iap.entitlements WHERE original_transaction_id = 'soon1';
 -- A word that ends before an upgrade does was not said for it: it is of the week to which a billing grace was added.
 SELECT test.period('short1', -6, 1, 'short1', 'basic.week'), test.entitle(3, 'short1'),
     test.said_days_ago('short1', 2);

@@ -3679,6 +3679,8 @@ BEGIN
             AND replaced.product_id <> t.product_id AND replaced.purchased_at < t.purchased_at
             AND (
                 replaced.expires_at > t.purchased_at
+                -- No period that is paid for is over so soon: the shortest is a trial of three days.
+                OR (t.environment = 'Production' AND replaced.purchased_at > t.purchased_at - interval '2 days')
                 -- Apple has yet to tell the end of it: a renewal is granted a day ahead at most.
                 OR (
                     replaced.expires_at IS NULL AND t.purchased_at > is_bought_since.granted_at + interval '1 day'

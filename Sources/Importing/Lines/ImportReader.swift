@@ -95,6 +95,7 @@ package actor ImportReader {
             }
         }
         guard !lines.isEmpty || !refused.isEmpty else { return nil }
+        try refuseCutIDs(of: lines, parser)
         return ReadLines(
             batch: ImportBatch(kind: kind, lines: lines), refused: refused, position: framer.position)
     }
@@ -106,6 +107,16 @@ package actor ImportReader {
         case (.csv, _), (.json, .failure): true
         case (.json, .success): false
         }
+    }
+
+    /// Refuses a file that a spreadsheet wrote with the ids of transactions as numbers.
+    private func refuseCutIDs(of lines: [ImportLine], _ parser: Parser) throws(ImportError) {
+        guard case .csv = parser, kind.identifying.allSatisfy(\.isTransactionID), let count = CutIDs.count(in: lines)
+        else { return }
+        throw .unreadable(
+            file: file,
+            why: "a spreadsheet has cut its ids: all \(count) of more than 15 digits end in 0; write it again from "
+                + "where they come, with the column as text")
     }
 
     /// Learns the format, and a CSV file's columns.

@@ -11,6 +11,21 @@ import Testing
         return try await reader.next() ?? ReadLines(batch: ImportBatch(kind: kind, lines: []), refused: [], position: 0)
     }
 
+    /// Ten ids of one customer after the other end in 0 by no chance. A table with a row a period has one of them often.
+    @Test func idsThatASpreadsheetCutAreRefused() async throws {
+        func lines(_ ids: [String]) async throws -> Int {
+            let rows = ids.map { "com.a,\($0),ann,infinity\n" }.joined()
+            let head = "bundle_id,original_transaction_id,user_id,entitled_until\n"
+            return try await read(.entitlements, head + rows, .csv).batch.lines.count
+        }
+        let cut = (10..<20).map { "20000008470\($0)000" }
+        await #expect(throws: ImportError.self) { try await lines(cut) }
+        await #expect(throws: ImportError.self) { try await lines(["1000000847061"] + cut) }
+        #expect(try await lines(cut + ["2000000847061981"]) == 11)
+        #expect(try await lines(Array(cut.dropLast())) == 9)
+        #expect(try await lines([String](repeating: cut[0], count: 10)) == 10)
+    }
+
     private func reason(_ kind: ImportKind, json: String) async throws -> String? {
         try await read(kind, json, .jsonl).refused.first.map { "\($0.reason.rawValue): \($0.text)" }
     }
