@@ -42,6 +42,7 @@ import Testing
     /// Where nothing was bought nothing is lost, however low the threshold.
     @Test(arguments: [
         (0, 0, 0.0, false), (0, 9, 0.0, false), (1, 100, 0.02, false), (2, 100, 0.02, true), (1, 1, 1.0, true),
+        (7, 100, 0.07, true),
     ])
     func shareLost(lost: Int, purchases: Int, threshold: Double, isAlert: Bool) throws {
         let found = try alerts({ ($0.lost, $0.purchases) = (lost, purchases) }) { $0.shareLost = threshold }

@@ -103,24 +103,30 @@ enum OpenCases {
     /// What was paid for a case.
     static let milliunits: SQL = "coalesce(subscription.milliunits, \(BookedPrice.milliunits(of: "white")))"
 
-    static let currency: SQL = """
-        CASE WHEN subscription.milliunits IS NULL THEN \(BookedPrice.currency(of: "white")) ELSE white.booked_currency END
-        """
+    static let currency: SQL = "head.currency"
 
-    /// What a case tells of a subscription together: the money of its periods without access, and until when it is
-    /// paid.
+    /// What a case tells of a subscription together: the money of its periods without access, as far as they were paid
+    /// in the currency of the first, and until when it is paid.
     static let subscription: SQL = """
+        CROSS JOIN LATERAL (SELECT \(BookedPrice.currency(of: "white")) AS currency) AS head
         LEFT JOIN LATERAL (
             SELECT
-                sum(period.booked_milliunits) FILTER (
+                sum(price.milliunits) FILTER (
                     WHERE period.place = 'white' AND period.transaction_id = ANY (cases.periods)
-                        AND period.booked_currency = white.booked_currency)::bigint AS milliunits,
+                        AND price.currency = head.currency)::bigint AS milliunits,
                 bool_or(\(BookedPrice.isListed("period"))) FILTER (
                     WHERE period.place = 'white' AND period.transaction_id = ANY (cases.periods)
-                        AND period.booked_currency = white.booked_currency AND period.booked_milliunits IS NOT NULL)
+                        AND price.currency = head.currency AND price.milliunits IS NOT NULL)
                     AS is_listed,
                 max(period.expires_at) FILTER (WHERE period.refunded_at IS NULL) AS paid_until
             FROM transactions AS period
+            -- Each by the list price of its own product.
+            LEFT JOIN products ON products.bundle_id = period.bundle_id AND products.product_id = period.product_id
+            CROSS JOIN LATERAL (
+                SELECT
+                    \(BookedPrice.milliunits(of: "period")) AS milliunits,
+                    \(BookedPrice.currency(of: "period")) AS currency
+            ) AS price
             WHERE cases.periods <> '{}'
                 AND iap.is_of_original(
                     period.transaction_id, period.original_transaction_id, white.original_transaction_id)

@@ -64,7 +64,13 @@ private struct Watching {
         SELECT
             cases.bundle_id,
             \(OpenCases.currency) AS currency,
-            count(*) FILTER (WHERE white.purchased_at > \(now) - \(Self.span)) AS lost,
+            -- A case of a subscription is of several purchases.
+            sum((
+                SELECT count(*)
+                FROM transactions AS lost
+                WHERE lost.transaction_id = ANY (cases.periods || cases.transaction_id::text)
+                    AND lost.bundle_id = cases.bundle_id AND lost.environment = cases.environment
+                    AND lost.place = 'white' AND lost.purchased_at > \(now) - \(Self.span)))::bigint AS lost,
             min(white.purchased_at) AS oldest,
             sum(\(OpenCases.milliunits))::bigint AS milliunits
         \(OpenCases.priced)

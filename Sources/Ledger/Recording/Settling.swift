@@ -11,6 +11,7 @@ extension LedgerSession {
         try await commitInTwoPhases()
         let held = try await hold(record)
         let lacking = try await lacking(record, held)
+        let watched = recorded.watched.union(try await watchedOfUnusable(record))
         var counts = ReceiptCounts()
         var tried: [SettledReceipt] = []
         var locked: [Int64] = []
@@ -19,15 +20,14 @@ extension LedgerSession {
                 locked.append(receipt.id)
                 continue
             }
-            switch receipt.outcome {
-            case .verified: counts.verified += 1
-            case .tryAgain: counts.tryAgain += 1
+            let settled = SettledReceipt(
+                receipt, after: known.trouble, isWatched: watched.contains(receipt.id), lacks: lacking[receipt.id])
+            switch settled.state {
+            case .watched, .settled: counts.verified += 1
+            case .waiting: counts.tryAgain += 1
             case .unusable: counts.unusable += 1
             }
-            tried.append(
-                SettledReceipt(
-                    receipt, after: known.trouble, isWatched: recorded.watched.contains(receipt.id),
-                    lacks: lacking[receipt.id]))
+            tried.append(settled)
         }
         for part in try await partsOfOneStatement(tried.map(\.id)) {
             let buckets = Set(part)
@@ -111,6 +111,23 @@ extension LedgerSession {
         ).values(of: "transaction_id", by: "receipt_id")
     }
 
+    /// Those of the receipts that count as unusable now which hold what is still owed, as Apple said before.
+    private func watchedOfUnusable(_ record: BatchRecord) async throws -> Set<Int64> {
+        let unusable = record.receipts.compactMap { receipt -> Int64? in
+            if case .unusable = receipt.outcome { receipt.id } else { nil }
+        }
+        guard !unusable.isEmpty else { return [] }
+        let rows = try await connection.query(
+            """
+            SELECT DISTINCT seen.receipt_id
+            FROM unnest(\(unusable.buckets), \(unusable)) AS asked (bucket, receipt_id)
+            JOIN \(whole(.sightings)) AS seen USING (bucket, receipt_id)
+            JOIN \(whole(.transactions)) AS held USING (transaction_id, bundle_id, environment)
+            WHERE held.place = 'white'
+            """)
+        return Set(try rows.map { try $0.decode("receipt_id", as: Int64.self) })
+    }
+
     /// Adds a batch to the run's figures, in the batch's own transaction.
     func count(_ totals: BatchTotals, runID: Int64) async throws {
         try await connection.execute(
@@ -173,6 +190,7 @@ private struct SettledReceipt {
 
     /// - Parameters:
     ///   - trouble: what it met before.
+    ///   - isWatched: whether it holds what is owed.
     ///   - lacks: what it was uploaded for and nothing brought: that may come, and after some nights it is only listed.
     init(_ receipt: TriedReceipt, after trouble: ReceiptTrouble?, isWatched: Bool, lacks: String?) {
         id = receipt.id
@@ -188,7 +206,8 @@ private struct SettledReceipt {
         case .tryAgain(let problem, let detail):
             (state, isVerified, self.problem, self.detail) = (.waiting, false, problem, detail)
         case .unusable(let problem, let detail):
-            (state, isVerified, self.problem, self.detail) = (.unusable, false, problem, detail)
+            // Apple is asked on about what is owed by an earlier answer: a refusal may pass, and a refund be told then.
+            (state, isVerified, self.problem, self.detail) = (isWatched ? .waiting : .unusable, false, problem, detail)
         }
         attempts = problem.map { Int32(clamping: trouble.nights(meetingNow: $0)) } ?? 0
     }

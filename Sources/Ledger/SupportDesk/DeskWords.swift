@@ -85,10 +85,25 @@ extension LedgerSession {
         }
     }
 
+    /// The cases of a page by the transactions that they tell of. The case of a subscription stands under its oldest
+    /// period without access, and that may become another: what was said of it then is still of the case.
+    private static func indices(of page: [ReportedCase]) -> [TransactionKey: Int] {
+        var indices: [TransactionKey: Int] = [:]
+        for (index, found) in page.enumerated() {
+            for period in found.subscription?.periods ?? [] {
+                indices[TransactionKey(id: period, bundleID: found.key.bundleID, environment: found.key.environment)] =
+                    index
+            }
+            indices[found.key] = index
+        }
+        return indices
+    }
+
     /// Who is on the open cases of a page, what the support desk wrote about them, and what is delivered without it:
     /// as it stands while the report is written, which may be long after its run.
     func addDeskWords(to page: inout [ReportedCase], at now: Date) async throws {
-        let ids = page.map(\.key.id.text)
+        let indices = Self.indices(of: page)
+        let ids = indices.keys.map(\.id.text).sorted()
         let takings = try await connection.query(
             """
             SELECT transaction_id, bundle_id, environment, taken_by, taken_at
@@ -104,13 +119,11 @@ extension LedgerSession {
             """)
         let redeliveries = try await openRedeliveries(of: ids)
         guard !takings.isEmpty || !comments.isEmpty || !redeliveries.isEmpty else { return }
-        var indices: [TransactionKey: Int] = [:]
-        for (index, found) in page.enumerated() { indices[found.key] = index }
         for row in takings {
             guard let index = indices[try TransactionKey(row)] else { continue }
             page[index].taking = CaseTaking(by: try row.decode("taken_by"), since: try row.decode("taken_at"))
         }
-        for (key, redelivery) in redeliveries where redelivery.orderedAt <= now {
+        for (key, redelivery) in redeliveries {
             if let index = indices[key] { page[index].redelivery = redelivery }
         }
         for row in comments {

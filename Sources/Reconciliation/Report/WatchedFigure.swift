@@ -70,7 +70,8 @@ public struct WatchedFigure: Hashable, Sendable {
         switch value {
         case .unitsMissing(let units, let threshold): units >= threshold
         case .shareLost(let lost, let purchases, let threshold):
-            lost > 0 && Double(lost) >= threshold * Double(purchases)
+            // The quotient is rounded as the setting was; a product need not be.
+            lost > 0 && (purchases == 0 || Double(lost) / Double(purchases) >= threshold)
         case .moneyLost(let money, let threshold): money.milliunits >= threshold.milliunits
         case .oldestCase(let age, let threshold): age > 0 && age >= threshold
         case .redeliveriesFailing(let count, let threshold): count >= threshold

@@ -102,6 +102,30 @@ import Testing
         }
     }
 
+    /// Its money, its share of what was bought, and what is under way of it are those of all its periods, whichever of
+    /// them it stands under: an earlier one may be heard of later.
+    @Test func aCaseIsOfAllItsPeriods() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            var play = kept(play, [.autoRenewable: .entitlement])
+            play.settings.apps[0].app.redelivery = .high
+            play.settings.apps[0].app.thresholds.shareLost = 1
+            let periods = try await subscribe(play, periods: 3, hoursAgo: 600)
+            try await play.administer("UPDATE iap.products SET list_price_milliunits = NULL, currency = NULL")
+            try await play.upload(play.receipt(Array(periods[1...])), for: periods[2])
+            #expect(try await play.night().findings.cases.map(\.price) == [nil])
+            try await play.administer("UPDATE iap.products SET list_price_milliunits = 990, currency = 'USD'")
+            try await play.upload(play.receipt(periods), for: periods[0])
+            let (report, findings) = try await play.night(2)
+            #expect(findings.caseIDs == [periods[0].id])
+            let found = try #require(findings.cases.first)
+            #expect(found.price == Money(milliunits: 2_970, currency: try #require(CurrencyCode("USD"))))
+            let share = report.watched.first { $0.name == "share_lost" }
+            #expect(share?.value == .shareLost(lost: 3, purchases: 3, threshold: 1))
+            #expect(found.redelivery?.userID == "anna")
+            #expect(try await play.count("iap.redeliveries WHERE ended_at IS NULL") == 1)
+        }
+    }
+
     /// S19: the server forgot to extend, and does so two days later.
     @Test func aRenewalThatWasNotGrantedIsOneCaseUntilItIs() async throws {
         try await withPlay { play in

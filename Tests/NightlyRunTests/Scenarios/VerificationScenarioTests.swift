@@ -333,6 +333,25 @@ import Testing
         }
     }
 
+    /// That an account is gone may be said once in error; and only the receipt tells, without a key, what was refunded.
+    @Test func whatIsOwedIsAskedAboutOnAfterARefusal() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let bought = play.buy("1000000000000032", hoursAgo: 30)
+            try await play.upload(play.receipt([bought]), for: bought)
+            #expect(try await play.night().findings.caseIDs == [bought.id])
+            let refused = try await TestServer.with({ _, connection in
+                connection.respond(body: Data(#"{"status":21010}"#.utf8))
+            }) { server in
+                var refused = play
+                refused.settings.apple.verifyReceiptProduction = server.url
+                return try await refused.night(2).report.receipts
+            }
+            #expect(refused.tryAgain == 1)
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            #expect(try await play.night(3).findings.caseIDs == [])
+        }
+    }
+
     /// A secret that Apple misses may be another app's; that Apple can't be asked says nothing of whose a receipt is.
     @Test func aReceiptOfAnotherAppWaitsUntilAppleCanBeAsked() async throws {
         try await withPlay(.verifyReceipt) { play in

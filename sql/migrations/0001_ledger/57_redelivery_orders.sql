@@ -26,11 +26,13 @@ BEGIN
         ) AS t
         WHERE cases.state = 'open' AND cases.likelihood = 'high' AND cases.action = 'deliver'
             AND cases.bundle_id = order_redeliveries.bundle_id AND cases.environment = order_redeliveries.environment
-            -- What is under way goes on, and what was given up waits for a person.
+            -- What is under way goes on, also for another period of a subscription, and what was given up waits for a
+            -- person.
             AND NOT EXISTS (
                 SELECT FROM redeliveries AS under_way
-                WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
-                    AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
+                WHERE under_way.transaction_id = ANY (cases.periods || cases.transaction_id::text)
+                    AND under_way.bundle_id = cases.bundle_id AND under_way.environment = cases.environment
+                    AND under_way.ended_at IS NULL)
             -- A row of a source that could not be taken may well say that it was delivered.
             AND t.transaction_id NOT IN (SELECT id FROM told)
             AND t.original_transaction_id NOT IN (SELECT id FROM told)
