@@ -14,8 +14,10 @@ enum CutIDs {
     }
 
     private static func isCuttable(_ id: String) -> Bool {
-        id.utf8.count > digitsKept && id.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        id.utf8.count > digitsKept && id.utf8.allSatisfy(\.isDigit)
     }
 
-    private static func isCut(_ id: String) -> Bool { id.utf8.dropFirst(digitsKept).allSatisfy { $0 == 0x30 } }
+    private static func isCut(_ id: String) -> Bool {
+        id.utf8.dropFirst(digitsKept).allSatisfy { $0 == UInt8(ascii: "0") }
+    }
 }

@@ -23,7 +23,7 @@ enum ImportedTime {
     }
 
     private static func since1970(_ text: String) -> Date? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
+        guard text.utf8.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: ".") }),
             let number = Double(text)
         else { return nil }
         return Date(timeIntervalSince1970: range.contains(number) ? number : number / 1000)
@@ -40,7 +40,7 @@ enum ImportedTime {
     /// The fraction of a second at the start of the bytes, to the microsecond, and what follows it.
     private static func fraction(_ bytes: ArraySlice<UInt8>) -> (TimeInterval, ArraySlice<UInt8>)? {
         guard bytes.first == UInt8(ascii: ".") else { return (0, bytes) }
-        let digits = bytes.dropFirst().prefix { (0x30...0x39).contains($0) }
+        let digits = bytes.dropFirst().prefix(while: \.isDigit)
         guard !digits.isEmpty else { return nil }
         let micros = (Array(digits.prefix(6)) + Array(repeating: 0x30, count: 6)).prefix(6)
         return Int(digits: micros).map { (TimeInterval($0) / 1_000_000, bytes.dropFirst(1 + digits.count)) }

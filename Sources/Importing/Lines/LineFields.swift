@@ -126,7 +126,7 @@ extension LineFields {
 
     /// Whether a text is a number with more than its digits: an exponent, a fraction, groups of thousands.
     private static func isRewritten(_ text: String) -> Bool {
-        guard !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+        guard !text.utf8.allSatisfy(\.isDigit) else { return false }
         return text.wholeMatch(of: /[+-]?[0-9]+(?:[.,'’\s][0-9]+)*(?:[eE][+-]?[0-9]+)?/) != nil
     }
 
