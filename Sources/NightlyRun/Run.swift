@@ -67,21 +67,19 @@ struct Run {
             ledger: job.ledger(options))
     }
 
-    /// Has what earlier settings excluded verified again if today's let it through, and what the apps' servers took
+    /// Has verified again what today's settings let through and earlier ones did not, and what the apps' servers took
     /// back.
     private static func reconsider(_ job: NightlyJob, _ session: LedgerSession, at now: Date) async throws {
-        let owedAgain = try await session.watchOwedAgain(at: now)
-        if owedAgain > 0 {
+        func tell(_ receipts: Int, _ why: String) {
             job.log(
-                LogEntry(
-                    .info, "receipts are verified again whose purchases are owed again",
-                    fields: ["receipts": String(owedAgain)]))
+                LogEntry(.info, "receipts are verified again \(why)", fields: ["receipts": String(receipts)]))
         }
+        let owedAgain = try await session.watchOwedAgain(at: now)
+        if owedAgain > 0 { tell(owedAgain, "whose purchases are owed again") }
+        let givenUp = try await session.verifyWithKey(job.settings.apps.filter(\.asksServerAPI).map(\.app), at: now)
+        if givenUp > 0 { tell(givenUp, "whose app has a key for the App Store Server API now") }
         guard let count = try await session.reconsider(job.settings.apps.map(\.app), at: now) else { return }
-        job.log(
-            LogEntry(
-                .info, "receipts are verified again whose purchases earlier settings excluded",
-                fields: ["receipts": String(count)]))
+        tell(count, "whose purchases earlier settings excluded")
     }
 
     /// Does everything, and ends the run's row accordingly.

@@ -39,7 +39,8 @@ struct OfflineReceipt: Sendable {
         guard signature == .valid, let contents else {
             return .problem(refusal, flaw ?? "it can't be read")
         }
-        return empty.map { .problem(.noTransactions, "genuine: \($0.text)") } ?? .verified(contents)
+        guard let empty else { return .verified(contents) }
+        return .problem(empty.customer == nil ? .noTransactions : .needsKey, "genuine: \(empty.text)")
     }
 
     /// What is wrong with a proof whose signature does not hold.

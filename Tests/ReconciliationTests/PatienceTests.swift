@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: [
         (ReceiptProblem.contradicted, 3), (.malformed, 3), (.transactionMissing, 3), (.noTransactions, 7),
-        (.unknownSigner, 30),
+        (.needsKey, 7), (.accountGone, 3), (.unknownSigner, 30),
     ])
     func givesUpAfterSoManyNightsInARow(problem: ReceiptProblem, nights: Int) {
         let outcomes = (0..<nights).map {
@@ -59,7 +59,7 @@ import Testing
         #expect(!problem.mayPass)
     }
 
-    @Test(arguments: [ReceiptProblem.empty, .tooLarge, .notGenuine, .accountGone])
+    @Test(arguments: [ReceiptProblem.empty, .tooLarge, .notGenuine])
     func givesUpAtOnceWhatCanNeverPass(problem: ReceiptProblem) {
         #expect(problem.nights == 1)
         #expect(Patience.outcome(of: .problem(problem, "why"), after: nil) == .unusable(problem, "why"))
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func appleHasAnsweredOfAReceiptThatLacksWhatWasBought() {
-        #expect(ReceiptProblem.allCases.filter(\.isAnswered) == [.noTransactions, .transactionMissing])
+        #expect(ReceiptProblem.allCases.filter(\.isAnswered) == [.noTransactions, .needsKey, .transactionMissing])
     }
 
     @Test func settlesWhatIsGenuineAndRead() throws {

@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(82);
+SELECT plan(83);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
@@ -262,6 +262,13 @@ SELECT set_eq(
     WHERE bundle_id = 'com.example.other' OR environment = 'Sandbox'$$,
     $$VALUES ('l1', 'com.example.other', 'Production'), ('l2', 'com.example.game', 'Sandbox')$$,
     'who are asked about by what is theirs');
+-- The same receipt, handed in again after a while, tells the same; also in a night in which nothing else was closed.
+SELECT test.seen('l6', 577, '2025-11-01Z');
+SELECT iap.note_entered(
+    'com.example.game', 'Production', '7 days', '2026-01-01Z', '2026-03-27 02:00Z', '{577}', '{2026-03-27 01:30Z}');
+SELECT results_eq(
+    $$SELECT customer_id, last_seen_at FROM iap.customers WHERE customer_id IN ('of l6', 'l6')$$,
+    $$VALUES ('of l6' COLLATE "C", '2026-03-27 01:30Z'::timestamptz)$$, 'who comes again is asked about again');
 -- What the books had not seen is for the next night.
 SELECT test.bought('m1', at => '2026-03-28Z');
 INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)

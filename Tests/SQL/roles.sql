@@ -325,7 +325,8 @@ SELECT results_eq(
     $$SELECT attname::text COLLATE "default" FROM pg_attribute
     WHERE attrelid = 'iap.receipts'::regclass AND attnum > 0 AND NOT attisdropped
         AND NOT has_column_privilege('iap_support', attrelid, attnum, 'SELECT') ORDER BY 1$$,
-    ARRAY['made_at', 'payload', 'seal', 'uploads_left_out'], 'and what the desk does not see of a receipt');
+    ARRAY['made_at', 'payload', 'seal', 'uploaded_again_at', 'uploads_left_out'],
+    'and what the desk does not see of a receipt');
 SELECT results_eq(
     $$SELECT of FROM test.wanted WHERE kind = 'table' AND role = 'iap_support' ORDER BY of$$,
     ARRAY[

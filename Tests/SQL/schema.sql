@@ -4746,7 +4746,7 @@ COMMENT ON COLUMN iap.hearings.noted_upto IS 'Customers and prices are noted of 
 
 COMMENT ON COLUMN iap.hearings.noted_gaps IS 'The numbers before it that the books had not seen: of transactions that had not ended, or failed.';
 
-CREATE FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, since timestamp with time zone, at timestamp with time zone) RETURNS void
+CREATE FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, since timestamp with time zone, at timestamp with time zone, again_ids bigint[], again_at timestamp with time zone[]) RETURNS void
     LANGUAGE plpgsql
     SET work_mem TO '64MB'
     AS $$
@@ -4774,9 +4774,16 @@ BEGIN
             AND (purchased_at >= since OR purchased_at + every > at OR expires_at > at)
     ), uploaded AS (
         SELECT transaction_id, max(receipt_id) AS receipt_id, max(uploaded_at) AS seen_at
-        FROM sightings
-        WHERE uploaded_at > note_customers.at - interval '2 days'
-            AND bundle_id = app.bundle_id AND environment = app.environment
+        FROM (
+            SELECT transaction_id, bundle_id, environment, receipt_id, uploaded_at
+            FROM sightings
+            WHERE uploaded_at > note_customers.at - interval '2 days'
+            UNION ALL
+            SELECT transaction_id, bundle_id, environment, receipt_id, again.uploaded_at
+            FROM unnest(again_ids, again_at) AS again (receipt_id, uploaded_at)
+            JOIN sightings USING (receipt_id)
+        ) AS seen
+        WHERE bundle_id = app.bundle_id AND environment = app.environment
         GROUP BY transaction_id
     ), bought AS (
         SELECT
@@ -4842,15 +4849,16 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, since timestamp with time zone, at timestamp with time zone) IS 'Notes whose purchases entered the ledger and were closed in the books since the app was noted last, or were uploaded again, but for who was not seen since a moment: they are asked about in so long, and subscribers an hour after their period expires.';
+COMMENT ON FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, since timestamp with time zone, at timestamp with time zone, again_ids bigint[], again_at timestamp with time zone[]) IS 'Notes whose purchases entered the ledger and were closed in the books since the app was noted last, or were uploaded again, but for who was not seen since a moment: they are asked about in so long, and subscribers an hour after their period expires.';
 
-CREATE FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone) RETURNS void
+CREATE FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone, again_ids bigint[] DEFAULT '{}'::bigint[], again_at timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
 DECLARE
-    app    iap.hearings;
-    closed audit.frontier;
+    app        iap.hearings;
+    closed     audit.frontier;
+    has_closed boolean;
 BEGIN
     INSERT INTO hearings (bundle_id, environment)
     VALUES (note_entered.bundle_id, note_entered.environment)
@@ -4861,11 +4869,12 @@ BEGIN
     FOR UPDATE;
     -- What the books had not seen, a later night notes; a number that is lost for ever keeps nothing waiting.
     SELECT * INTO STRICT closed FROM audit.frontier;
-    IF (closed.upto, closed.gaps) IS DISTINCT FROM (app.noted_upto, app.noted_gaps) THEN
+    has_closed := (closed.upto, closed.gaps) IS DISTINCT FROM (app.noted_upto, app.noted_gaps);
+    IF every IS NOT NULL AND (has_closed OR again_ids <> '{}') THEN
+        PERFORM iap.note_customers(app, closed, every, since, at, again_ids, again_at);
+    END IF;
+    IF has_closed THEN
         PERFORM iap.note_prices(app, closed, at);
-        IF every IS NOT NULL THEN
-            PERFORM iap.note_customers(app, closed, every, since, at);
-        END IF;
         UPDATE hearings
         SET noted_upto = closed.upto, noted_gaps = closed.gaps
         WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment;
@@ -4873,7 +4882,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone) IS 'Notes the prices, and where customers are asked about again the customers that were seen since a moment, of what entered the ledger and was closed in the books since the last time: each once.';
+COMMENT ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone, again_ids bigint[], again_at timestamp with time zone[]) IS 'Notes the prices, and where customers are asked about again the customers that were seen since a moment, of what entered the ledger and was closed in the books since the last time: each once. Also the customers of receipts that were handed in again, and when.';
 
 CREATE FUNCTION iap.note_hearing(bundle_id text, environment text, heard_from timestamp with time zone, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) RETURNS void
     LANGUAGE plpgsql
@@ -7283,21 +7292,42 @@ CREATE FUNCTION iap.store_upload(bucket smallint, receipt_id bigint, bundle_id t
     AS $$
 #variable_conflict use_column
 DECLARE
-    ends   boolean := store_upload.payload IS NULL;
-    number bigint;
-    is_new boolean := false;
-    upload iap.uploads;
+    ends     boolean := store_upload.payload IS NULL;
+    number   bigint;
+    is_new   boolean := false;
+    adds     boolean;
+    is_again boolean;
+    reopened text;
+    upload   iap.uploads;
 BEGIN
-    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
-    SELECT receipt_id INTO number
-    FROM iap.receipts
-    WHERE bucket = store_upload.bucket AND payload_sha256 = store_upload.payload_sha256
-        AND bundle_id = store_upload.bundle_id AND user_id IS NOT DISTINCT FROM store_upload.user_id
-        AND (transaction_id IS NOT NULL OR store_upload.transaction_id IS NULL)
-        AND (order_id IS NOT NULL OR store_upload.order_id IS NULL)
-        AND (device IS NOT NULL OR store_upload.device IS NULL OR device_purged_at IS NOT NULL);
+    SELECT
+        receipt_id,
+        (transaction_id IS NULL AND store_upload.transaction_id IS NOT NULL)
+            OR (order_id IS NULL AND store_upload.order_id IS NOT NULL)
+            OR (device IS NULL AND store_upload.device IS NOT NULL AND device_purged_at IS NULL),
+        known.is_again,
+        CASE
+            WHEN next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased
+                AND error_code IS DISTINCT FROM 'empty'
+                AND ((state = 'unusable' AND known.is_again) OR (uploads_left_out = 0 AND is_for_another))
+            THEN CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END
+        END
+    INTO number, adds, is_again, reopened
+    FROM (
+        SELECT
+            *, greatest(submitted_at, uploaded_again_at) < store_upload.uploaded_at - interval '7 days' AS is_again,
+            NOT EXISTS (
+                SELECT FROM iap.uploads AS u
+                WHERE u.bucket = store_upload.bucket AND u.receipt_id = r.receipt_id
+                    AND u.transaction_id IS NOT DISTINCT FROM store_upload.transaction_id
+                    AND u.order_id IS NOT DISTINCT FROM store_upload.order_id) AS is_for_another
+        FROM iap.receipts AS r
+        WHERE bucket = store_upload.bucket AND payload_sha256 = store_upload.payload_sha256
+            AND bundle_id = store_upload.bundle_id AND user_id IS NOT DISTINCT FROM store_upload.user_id
+    ) AS known;
 
-    IF number IS NULL THEN
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    IF number IS NULL OR adds THEN
         INSERT INTO iap.receipts AS known (
             bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
             submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
@@ -7330,6 +7360,29 @@ BEGIN
             END
         RETURNING receipt_id INTO number;
         is_new := number = store_upload.receipt_id;
+    END IF;
+
+    -- Their customer is asked about again, as after any upload.
+    IF is_again THEN
+        UPDATE iap.receipts SET uploaded_again_at = store_upload.uploaded_at
+        WHERE bucket = store_upload.bucket AND receipt_id = number;
+    END IF;
+    IF reopened IS NOT NULL THEN
+        UPDATE iap.receipts
+        SET state = reopened, next_attempt_at = store_upload.uploaded_at,
+            -- A seal that does not fit stays, for its row was changed by hand.
+            seal = CASE
+                WHEN seal = audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    state, is_erased)
+                THEN audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    reopened, is_erased)
+                ELSE seal
+            END
+        WHERE bucket = store_upload.bucket AND receipt_id = number
+            -- Unless it is due, purged or erased by now.
+            AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased;
     END IF;
 
     upload.bucket := store_upload.bucket;
@@ -7431,7 +7484,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
+COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt: it counts the upload, adds what was not known, and has a receipt that is done with verified again if it comes for another purchase or order, and one that could not be used also if it comes a week after it last did. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
 
 CREATE FUNCTION iap.take(transaction_id text, who text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, is_freeing boolean DEFAULT false, OUT outcome text, OUT taken_by text, OUT taken_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -10676,6 +10729,7 @@ CREATE TABLE iap.receipts (
     is_erased boolean DEFAULT false NOT NULL,
     seal bigint,
     uploads_left_out integer DEFAULT 0 NOT NULL,
+    uploaded_again_at timestamp with time zone,
     CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
     CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
     CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
@@ -10723,6 +10777,8 @@ COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether its user was erased (iap.er
 COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
 
 COMMENT ON COLUMN iap.receipts.uploads_left_out IS 'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
+
+COMMENT ON COLUMN iap.receipts.uploaded_again_at IS 'When it was last handed in again a week or more after it was before; NULL if it never was.';
 
 CREATE VIEW iap.unpaid_orders AS
  SELECT orders.bundle_id,
@@ -11376,11 +11432,15 @@ CREATE INDEX receipts_erased ON iap.receipts USING btree (bucket) WHERE (is_eras
 
 CREATE INDEX receipts_in_trouble ON iap.receipts USING btree (bucket, receipt_id) WHERE (error_code IS NOT NULL);
 
+CREATE INDEX receipts_uploaded_again ON iap.receipts USING btree (uploaded_again_at) WHERE (uploaded_again_at IS NOT NULL);
+
 CREATE INDEX receipts_with_device ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (device IS NOT NULL));
 
 CREATE INDEX receipts_with_payload ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (payload_purged_at IS NULL));
 
 CREATE INDEX receipts_with_uploads_left_out ON iap.receipts USING btree (bucket, receipt_id) WHERE (uploads_left_out > 0);
+
+CREATE INDEX receipts_without_key ON iap.receipts USING btree (bundle_id) WHERE ((error_code = 'needs_key'::text) AND (next_attempt_at IS NULL) AND (payload IS NOT NULL));
 
 CREATE INDEX redeliveries_due ON iap.redeliveries USING btree (bundle_id, due_at) WHERE ((ended_at IS NULL) AND (tries < 5));
 
@@ -11738,9 +11798,9 @@ REVOKE ALL ON FUNCTION iap.note_attempt(attempt iap.claims, t iap.transactions) 
 
 REVOKE ALL ON FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, since timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, since timestamp with time zone, at timestamp with time zone, again_ids bigint[], again_at timestamp with time zone[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone, again_ids bigint[], again_at timestamp with time zone[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note_hearing(bundle_id text, environment text, heard_from timestamp with time zone, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) FROM PUBLIC;
 

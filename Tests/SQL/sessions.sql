@@ -455,7 +455,9 @@ SELECT test.says('owner', format(
     SET state = ''settled'', next_attempt_at = NULL, verified_at = %1$L, last_attempt_at = %1$L
     WHERE user_id = ''pam''', now()));
 SELECT test.says('server', 'BEGIN'),
-    test.says('server', $$SELECT iap.submit_receipt('com.example.a', 'pam', 'a receipt of pam''s', 'pm1')::text$$);
+    test.says('server', $$
+        SELECT iap.submit_receipt(
+            'com.example.a', 'pam', 'a receipt of pam''s', device => '{"model": "iPad"}')::text$$);
 CREATE FUNCTION test.purging(receipt bigint) RETURNS text
 LANGUAGE sql AS $$
     SELECT format('SELECT iap.purge_payloads((%s & 63)::smallint, now(), 10)::text', $1)

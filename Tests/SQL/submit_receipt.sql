@@ -50,6 +50,8 @@ SELECT test.submit('bare');
 SELECT results_eq(
     $$SELECT state, next_attempt_at IS NULL FROM iap.receipts WHERE payload = 'bare'$$,
     $$VALUES ('unusable', true)$$, 'what can''t be used is not tried again because it is uploaded again');
+UPDATE iap.receipts
+SET state = 'waiting', next_attempt_at = now(), error_code = NULL, error_text = NULL WHERE payload = 'bare';
 
 -- Each by itself; and none displaces what was known, nor brings back a device that was purged.
 SELECT test.submit('piecewise', 'eve'), test.submit('piecewise', 'eve', '5'),
@@ -89,6 +91,55 @@ SELECT is_empty(
         bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
         is_erased)$$,
     'and each row fits its seal');
+
+-- But who comes again after a week, or for another purchase, is heard.
+CREATE FUNCTION test.later(whose text, payload text, state text, seen interval, problem text DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    number bigint := test.submit(later.payload, whose);
+BEGIN
+    UPDATE iap.receipts
+    SET submitted_at = now() - seen, state = later.state, next_attempt_at = NULL, last_attempt_at = now() - seen,
+        verified_at = CASE WHEN later.state = 'settled' THEN now() - seen END,
+        error_code = problem, error_text = problem,
+        seal = audit.receipt_seal(
+            bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, now() - seen,
+            later.state, is_erased)
+    WHERE receipt_id = number;
+END
+$$;
+SELECT test.later('gus', '1 settled', 'settled', '8 days'), test.later('gus', '2 given up', 'unusable', '8 days', 'x'),
+    test.later('gus', '3 empty', 'unusable', '8 days', 'empty'),
+    test.later('gus', '4 lately', 'unusable', '6 days', 'x'),
+    test.later('gus', '5 purged', 'unusable', '8 days', 'x'), test.later('gus', '6 erased', 'unusable', '8 days', 'x'),
+    test.later('gus', '7 for another', 'settled', '1 day'),
+    test.later('gus', '8 of an order', 'unusable', '1 day', 'x'),
+    test.later('gus', '9 full', 'settled', '1 day');
+UPDATE iap.receipts SET payload = NULL, payload_purged_at = now() WHERE payload = '5 purged';
+UPDATE iap.receipts SET is_erased = true WHERE payload = '6 erased';
+UPDATE iap.receipts SET uploads_left_out = 1 WHERE payload = '9 full';
+SELECT test.submit(payload, 'gus')
+FROM unnest('{1 settled,2 given up,3 empty,4 lately,5 purged,6 erased}'::text[]) AS payload;
+SELECT test.submit('7 for another', 'gus', '70'), test.submit('8 of an order', 'gus', order_id => 'order-80'),
+    test.submit('9 full', 'gus', '90');
+SELECT results_eq(
+    $$SELECT payload, state, next_attempt_at = now(), uploaded_again_at = now() FROM iap.receipts
+    WHERE user_id = 'gus' ORDER BY payload$$,
+    $$VALUES
+        ('1 settled', 'settled', NULL, true), ('2 given up', 'waiting', true, true),
+        ('3 empty', 'unusable', NULL, true), ('4 lately', 'unusable', NULL, NULL),
+        ('6 erased', 'unusable', NULL, true), ('7 for another', 'watched', true, NULL),
+        ('8 of an order', 'waiting', true, NULL), ('9 full', 'settled', NULL, NULL),
+        (NULL, 'unusable', NULL, true)$$,
+    'what was given up is tried again after a week, and for another purchase; but not what is gone');
+SELECT is_empty(
+    $$SELECT payload FROM iap.receipts
+    WHERE user_id = 'gus' AND payload !~ '^6' AND seal IS DISTINCT FROM audit.receipt_seal(
+        bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
+        is_erased)$$,
+    'and each fits its seal');
 
 -- Two payloads of one user that lie in one bucket are two receipts.
 SELECT test.submit(payload, 'flo')

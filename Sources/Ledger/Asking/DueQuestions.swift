@@ -88,17 +88,27 @@ extension LedgerSession {
         }
     }
 
-    /// Notes customers and prices of what entered the ledger since the last time. A dry run notes nothing.
+    /// Notes customers and prices of what entered the ledger since the last time, and customers whose receipts were
+    /// handed in again lately. A dry run notes nothing.
     ///
     /// - Parameter reasking: how customers are asked about again; `nil` if none is.
     public func noteEntered(of app: App, reasking: Reasking?, at now: Date) async throws(LedgerError) {
         guard !isShadowed else { return }
         try await translating {
+            // A query of its own, because a cluster keeps the receipts elsewhere.
+            let again = try await connection.query(
+                """
+                SELECT receipt_id, uploaded_again_at
+                FROM iap.receipts
+                WHERE uploaded_again_at > \(now) - interval '2 days' AND bundle_id = \(app.bundleID.text)
+                """)
             _ = try await connection.query(
                 """
                 SELECT iap.note_entered(
                     \(app.bundleID.text), \(app.environment.rawValue), make_interval(secs => \(reasking?.interval)),
-                    \(reasking?.windowStart(at: now)), \(now))
+                    \(reasking?.windowStart(at: now)), \(now),
+                    \(try again.map { try $0.decode("receipt_id", as: Int64.self) }),
+                    \(try again.map { try $0.decode("uploaded_again_at", as: Date.self) }))
                 """)
         }
     }

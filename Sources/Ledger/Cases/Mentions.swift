@@ -42,8 +42,10 @@ extension LedgerSession {
         }
     }
 
-    private static let isVouchedFor: SQL =
-        "(receipts.verified_at IS NOT NULL OR receipts.error_code = 'no_transactions')"
+    private static let isVouchedFor: SQL = """
+        (receipts.verified_at IS NOT NULL
+            OR receipts.error_code = ANY (\(ReceiptProblem.allCases.filter(\.isAnswered).map(\.rawValue))))
+        """
 
     /// Those of these receipts that a dry run has verified, of which the stored rows don't tell. It is a query of its
     /// own, because a cluster keeps the receipts elsewhere than their shadow.

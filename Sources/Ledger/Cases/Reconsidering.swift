@@ -16,6 +16,25 @@ extension LedgerSession {
         }
     }
 
+    /// Makes those receipts of these apps due again that were given up because the app had no key for the App Store
+    /// Server API.
+    ///
+    /// - Returns: how many receipts are verified again for it.
+    public func verifyWithKey(_ apps: [App], at now: Date) async throws(LedgerError) -> Int {
+        guard !apps.isEmpty else { return 0 }
+        return try await translating {
+            // The problem is written as in the index that finds them.
+            try await connection.execute(
+                """
+                UPDATE \(stored: .receipts)
+                SET state = 'waiting', next_attempt_at = \(now),
+                    seal = \(ReceiptSeal.renewed(of: "receipts", state: "'waiting'"))
+                WHERE bundle_id = ANY (\(apps.map(\.bundleID.text)))
+                    AND error_code = 'needs_key' AND next_attempt_at IS NULL AND payload IS NOT NULL
+                """)
+        }
+    }
+
     /// Has owed, by what the ledger holds of them, purchases that a setting of their app excluded and today's settings
     /// let through, where no receipt of theirs can be verified again for that: the payloads were purged. A dry run, which
     /// verifies nothing again either, leaves them.

@@ -2,6 +2,8 @@
 public enum Patience {
     /// Apple answers 21002 for good receipts in outages; one of February 2023 lasted a day.
     public static let nightsOfMalformed = 3
+    /// One wrong answer of Apple's must not end what its signature vouches for.
+    public static let nightsOfAccountGone = 3
     /// An empty `in_app` may fill when Apple records the purchase late; after a week it will not.
     public static let nightsWithoutTransactions = 7
     /// A purchase that a receipt was uploaded for and that it does not hold may come with Apple's next answer.

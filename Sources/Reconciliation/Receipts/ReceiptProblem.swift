@@ -12,6 +12,8 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     case unknownSigner = "unknown_signer"
     /// It is genuine, and holds no purchase.
     case noTransactions = "no_transactions"
+    /// It is genuine and names no purchase; with a key for the App Store Server API it leads to its customer's.
+    case needsKey = "needs_key"
     /// Apple has no such account any more.
     case accountGone = "account_gone"
     /// Apple says it is not genuine, and Apple's own signature holds.
@@ -35,17 +37,23 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     /// receipt's, which is tried as long as it takes.
     public var nights: Int? {
         switch self {
-        case .empty, .tooLarge, .notGenuine, .accountGone: 1
+        case .empty, .tooLarge, .notGenuine: 1
         case .malformed, .contradicted: Patience.nightsOfMalformed
+        case .accountGone: Patience.nightsOfAccountGone
         case .unknownSigner: Patience.nightsOfUnknownSigner
         case .transactionMissing: Patience.nightsWithoutNamed
-        case .noTransactions: Patience.nightsWithoutTransactions
+        case .noTransactions, .needsKey: Patience.nightsWithoutTransactions
         case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp, .noTurn: nil
         }
     }
 
     /// Whether Apple has answered all the same, and the receipt is genuine: it does not hold what was bought, or not yet.
-    public var isAnswered: Bool { self == .noTransactions || self == .transactionMissing }
+    public var isAnswered: Bool {
+        switch self {
+        case .noTransactions, .needsKey, .transactionMissing: true
+        default: false
+        }
+    }
 
     /// Whether asking again may still make the receipt usable, however often it was asked.
     public var mayPass: Bool { nights == nil }

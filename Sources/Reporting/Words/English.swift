@@ -65,6 +65,7 @@ struct English: Wording {
         case .notGenuine: "It is not genuine: Apple's signature does not hold, or Apple says so."
         case .unknownSigner: "It is signed, and by nobody whom this program knows as Apple."
         case .noTransactions: "It is genuine, but holds no purchase."
+        case .needsKey: "It is genuine and names no purchase; with a key it would lead to all of its customer's."
         case .transactionMissing: "It is genuine, but does not hold the purchase that it was uploaded for."
         case .accountGone: "The customer's account at Apple is gone."
         case .contradicted: "Apple says it is not genuine, though Apple's own signature holds."
@@ -84,6 +85,7 @@ struct English: Wording {
         case .notGenuine, .contradicted: "Look out for fraud; ask the user for Apple's invoice."
         case .unknownSigner:
             "Look out for fraud. If many have it at once, Apple may have a new root: update iap-reconcile."
+        case .needsKey: "Give the app a key for the App Store Server API: then it is verified again."
         case .accountGone: "Nothing can be verified any more; ask the user for Apple's invoice."
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "Wait: it is tried again each night."
         case .needsConfiguration: "Run “iap-reconcile doctor”."

@@ -184,19 +184,25 @@ import Testing
         }
     }
 
-    /// As a genuine app receipt that holds nothing, and no longer.
+    /// As a genuine app receipt that holds nothing, and no longer; and a key has it looked at again.
     @Test func whatNamesNoPurchaseIsGivenUpAfterAWeekWithoutAKey() async throws {
-        try await withPlay { play in
-            try await play.upload(Signed.appTransaction())
+        try await withPlay(hasKey: true) { play in
+            var play = play
+            let key = play.settings.apps[0].serverAPI
+            play.settings.apps[0].serverAPI = nil
+            let bought = play.buy("1000000000000038")
+            try await play.upload(Signed.renewalInfo(bought.id))
             for night in 1...7 {
                 let findings = try await play.night(night).findings
-                #expect(findings.unusable.map(\.problem) == [.noTransactions])
+                #expect(findings.unusable.map(\.problem) == [.needsKey])
                 #expect(findings.unusable.first?.detail.contains("with a key for the App Store Server API") == true)
                 let waiting = try await play.count("iap.receipts WHERE state = 'waiting' AND signature = 'valid'")
                 #expect(waiting == (night < 7 ? 1 : 0))
             }
             #expect(try await play.count("iap.receipts WHERE state = 'unusable'") == 1)
             #expect(try await play.night(8).report.receipts.tryAgain == 0)
+            play.settings.apps[0].serverAPI = key
+            #expect(try await play.night(9).findings.caseIDs == [bought.id])
         }
     }
 

@@ -112,14 +112,14 @@ import Verification
             let judgement = try await stage.judge(Self.leads[lead].payload)
             #expect(judgement.signature == .valid)
             let (problem, text) = try #require(judgement.problem)
-            #expect(problem == .noTransactions)
+            #expect(problem == .needsKey)
             #expect(text.contains("names no purchase; with a key for the App Store Server API"))
             // As a genuine app receipt that holds nothing: some nights, and then it is listed.
             let outcomes = (0..<20).map {
-                Patience.outcome(of: judgement.verdict, after: ReceiptTrouble(.noTransactions, nights: $0))
+                Patience.outcome(of: judgement.verdict, after: ReceiptTrouble(.needsKey, nights: $0))
             }
-            #expect(outcomes.first == .tryAgain(.noTransactions, text))
-            #expect(outcomes.last == .unusable(.noTransactions, text))
+            #expect(outcomes.first == .tryAgain(.needsKey, text))
+            #expect(outcomes.last == .unusable(.needsKey, text))
             #expect(stage.server.received.count == 0)
         }
     }

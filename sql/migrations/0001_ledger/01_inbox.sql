@@ -95,6 +95,7 @@ CREATE TABLE iap.receipts (
     seal            bigint,
     -- Uploads of the same payload that named more than is kept.
     uploads_left_out integer NOT NULL DEFAULT 0,
+    uploaded_again_at timestamptz,
     PRIMARY KEY (bucket, receipt_id),
     CONSTRAINT receipt_id_names_bucket CHECK ((receipt_id & 63) = bucket),
     CONSTRAINT payload_chooses_bucket CHECK ((get_byte(payload_sha256, 0) & 63) = bucket),
@@ -134,6 +135,9 @@ CREATE INDEX receipts_with_payload ON iap.receipts (bucket, last_attempt_at)
 CREATE INDEX receipts_with_device ON iap.receipts (bucket, last_attempt_at)
     WHERE next_attempt_at IS NULL AND device IS NOT NULL;
 CREATE INDEX receipts_erased ON iap.receipts (bucket) WHERE is_erased AND payload_purged_at IS NULL;
+CREATE INDEX receipts_uploaded_again ON iap.receipts (uploaded_again_at) WHERE uploaded_again_at IS NOT NULL;
+CREATE INDEX receipts_without_key ON iap.receipts (bundle_id)
+    WHERE error_code = 'needs_key' AND next_attempt_at IS NULL AND payload IS NOT NULL;
 CREATE INDEX receipts_with_uploads_left_out ON iap.receipts (bucket, receipt_id) WHERE uploads_left_out > 0;
 
 -- What else the same payload was uploaded for: one receipt may name several transactions and orders in turn.
@@ -193,4 +197,6 @@ COMMENT ON COLUMN iap.receipts.seal IS
     'Of who handed in what and when, and whether it still waits: see audit.seal.';
 COMMENT ON COLUMN iap.receipts.uploads_left_out IS
     'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
+COMMENT ON COLUMN iap.receipts.uploaded_again_at IS
+    'When it was last handed in again a week or more after it was before; NULL if it never was.';
 COMMENT ON COLUMN iap.uploads.seal IS 'Of what it was uploaded for: see audit.seal.';

@@ -7,21 +7,42 @@ CREATE FUNCTION iap.store_upload(
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    ends   boolean := store_upload.payload IS NULL;
-    number bigint;
-    is_new boolean := false;
-    upload iap.uploads;
+    ends     boolean := store_upload.payload IS NULL;
+    number   bigint;
+    is_new   boolean := false;
+    adds     boolean;
+    is_again boolean;
+    reopened text;
+    upload   iap.uploads;
 BEGIN
-    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
-    SELECT receipt_id INTO number
-    FROM iap.receipts
-    WHERE bucket = store_upload.bucket AND payload_sha256 = store_upload.payload_sha256
-        AND bundle_id = store_upload.bundle_id AND user_id IS NOT DISTINCT FROM store_upload.user_id
-        AND (transaction_id IS NOT NULL OR store_upload.transaction_id IS NULL)
-        AND (order_id IS NOT NULL OR store_upload.order_id IS NULL)
-        AND (device IS NOT NULL OR store_upload.device IS NULL OR device_purged_at IS NOT NULL);
+    SELECT
+        receipt_id,
+        (transaction_id IS NULL AND store_upload.transaction_id IS NOT NULL)
+            OR (order_id IS NULL AND store_upload.order_id IS NOT NULL)
+            OR (device IS NULL AND store_upload.device IS NOT NULL AND device_purged_at IS NULL),
+        known.is_again,
+        CASE
+            WHEN next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased
+                AND error_code IS DISTINCT FROM 'empty'
+                AND ((state = 'unusable' AND known.is_again) OR (uploads_left_out = 0 AND is_for_another))
+            THEN CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END
+        END
+    INTO number, adds, is_again, reopened
+    FROM (
+        SELECT
+            *, greatest(submitted_at, uploaded_again_at) < store_upload.uploaded_at - interval '7 days' AS is_again,
+            NOT EXISTS (
+                SELECT FROM iap.uploads AS u
+                WHERE u.bucket = store_upload.bucket AND u.receipt_id = r.receipt_id
+                    AND u.transaction_id IS NOT DISTINCT FROM store_upload.transaction_id
+                    AND u.order_id IS NOT DISTINCT FROM store_upload.order_id) AS is_for_another
+        FROM iap.receipts AS r
+        WHERE bucket = store_upload.bucket AND payload_sha256 = store_upload.payload_sha256
+            AND bundle_id = store_upload.bundle_id AND user_id IS NOT DISTINCT FROM store_upload.user_id
+    ) AS known;
 
-    IF number IS NULL THEN
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    IF number IS NULL OR adds THEN
         INSERT INTO iap.receipts AS known (
             bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
             submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
@@ -54,6 +75,29 @@ BEGIN
             END
         RETURNING receipt_id INTO number;
         is_new := number = store_upload.receipt_id;
+    END IF;
+
+    -- Their customer is asked about again, as after any upload.
+    IF is_again THEN
+        UPDATE iap.receipts SET uploaded_again_at = store_upload.uploaded_at
+        WHERE bucket = store_upload.bucket AND receipt_id = number;
+    END IF;
+    IF reopened IS NOT NULL THEN
+        UPDATE iap.receipts
+        SET state = reopened, next_attempt_at = store_upload.uploaded_at,
+            -- A seal that does not fit stays, for its row was changed by hand.
+            seal = CASE
+                WHEN seal = audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    state, is_erased)
+                THEN audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    reopened, is_erased)
+                ELSE seal
+            END
+        WHERE bucket = store_upload.bucket AND receipt_id = number
+            -- Unless it is due, purged or erased by now.
+            AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased;
     END IF;
 
     upload.bucket := store_upload.bucket;
@@ -131,10 +175,11 @@ END
 $$;
 COMMENT ON FUNCTION iap.submit_receipt IS
     'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the '
-    'same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds '
-    'what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL '
-    'where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its '
-    'size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
+    'same user of the same app is the same receipt: it counts the upload, adds what was not known, and has a receipt '
+    'that is done with verified again if it comes for another purchase or order, and one that could not be used also '
+    'if it comes a week after it last did. A payload that is empty or NULL is stored too, so that support hears of it. '
+    'user_id is NULL where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is '
+    'kept, and its size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
 
 -- An app account token is a UUID, and means the same in capital letters: a client's uuidString has them, what Apple
 -- signs has not. So it is kept in small ones, on either side.

@@ -30,7 +30,8 @@ COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.
 -- Where Apple told of no appTransactionId, the purchases of one receipt are one customer's: who has bought ten times is
 -- asked about once, and not ten times. A subscription stands for itself, so that it is asked about when it expires.
 CREATE FUNCTION iap.note_customers(
-    app iap.hearings, closed audit.frontier, every interval, since timestamptz, at timestamptz
+    app iap.hearings, closed audit.frontier, every interval, since timestamptz, at timestamptz, again_ids bigint[],
+    again_at timestamptz[]
 ) RETURNS void
 -- In memory, once a night.
 LANGUAGE plpgsql SET work_mem = '64MB' AS $$
@@ -58,9 +59,16 @@ BEGIN
             AND (purchased_at >= since OR purchased_at + every > at OR expires_at > at)
     ), uploaded AS (
         SELECT transaction_id, max(receipt_id) AS receipt_id, max(uploaded_at) AS seen_at
-        FROM sightings
-        WHERE uploaded_at > note_customers.at - interval '2 days'
-            AND bundle_id = app.bundle_id AND environment = app.environment
+        FROM (
+            SELECT transaction_id, bundle_id, environment, receipt_id, uploaded_at
+            FROM sightings
+            WHERE uploaded_at > note_customers.at - interval '2 days'
+            UNION ALL
+            SELECT transaction_id, bundle_id, environment, receipt_id, again.uploaded_at
+            FROM unnest(again_ids, again_at) AS again (receipt_id, uploaded_at)
+            JOIN sightings USING (receipt_id)
+        ) AS seen
+        WHERE bundle_id = app.bundle_id AND environment = app.environment
         GROUP BY transaction_id
     ), bought AS (
         SELECT

@@ -94,13 +94,15 @@ COMMENT ON FUNCTION iap.note_prices IS
     'median of three months.';
 
 CREATE FUNCTION iap.note_entered(
-    bundle_id text, environment text, every interval, since timestamptz, at timestamptz
+    bundle_id text, environment text, every interval, since timestamptz, at timestamptz,
+    again_ids bigint[] DEFAULT '{}', again_at timestamptz[] DEFAULT '{}'
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    app    iap.hearings;
-    closed audit.frontier;
+    app        iap.hearings;
+    closed     audit.frontier;
+    has_closed boolean;
 BEGIN
     INSERT INTO hearings (bundle_id, environment)
     VALUES (note_entered.bundle_id, note_entered.environment)
@@ -111,11 +113,12 @@ BEGIN
     FOR UPDATE;
     -- What the books had not seen, a later night notes; a number that is lost for ever keeps nothing waiting.
     SELECT * INTO STRICT closed FROM audit.frontier;
-    IF (closed.upto, closed.gaps) IS DISTINCT FROM (app.noted_upto, app.noted_gaps) THEN
+    has_closed := (closed.upto, closed.gaps) IS DISTINCT FROM (app.noted_upto, app.noted_gaps);
+    IF every IS NOT NULL AND (has_closed OR again_ids <> '{}') THEN
+        PERFORM iap.note_customers(app, closed, every, since, at, again_ids, again_at);
+    END IF;
+    IF has_closed THEN
         PERFORM iap.note_prices(app, closed, at);
-        IF every IS NOT NULL THEN
-            PERFORM iap.note_customers(app, closed, every, since, at);
-        END IF;
         UPDATE hearings
         SET noted_upto = closed.upto, noted_gaps = closed.gaps
         WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment;
@@ -124,4 +127,5 @@ END
 $$;
 COMMENT ON FUNCTION iap.note_entered IS
     'Notes the prices, and where customers are asked about again the customers that were seen since a moment, of what '
-    'entered the ledger and was closed in the books since the last time: each once.';
+    'entered the ledger and was closed in the books since the last time: each once. Also the customers of receipts '
+    'that were handed in again, and when.';
