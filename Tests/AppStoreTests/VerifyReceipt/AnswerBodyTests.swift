@@ -12,7 +12,7 @@ import Testing
                   "purchase_date": "2000-01-01 00:00:00 Etc/GMT", "original_purchase_date_ms": "1700000001000",
                   "expires_date_ms": "1702592000000", "cancellation_date_ms": "1700100000000",
                   "cancellation_reason": "1", "in_app_ownership_type": "FAMILY_SHARED", "is_trial_period": "true",
-                  "is_in_intro_offer_period": "true", "is_upgraded": "true", "web_order_line_item_id": "4711",
+                  "is_in_intro_offer_period": "true", "is_upgraded": "false", "web_order_line_item_id": "4711",
                   "app_account_token": "7E3FB204-2EF0-4F5C-A3E4-2F1F0A2E8D11", "promotional_offer_id": "spring",
                   "offer_code_ref_name": "code", "subscription_group_identifier": "20000", "of_tomorrow": {"a": []}}]
                 """)
@@ -26,7 +26,6 @@ import Testing
         expected.ownershipType = "FAMILY_SHARED"
         expected.isTrialPeriod = true
         expected.isInIntroOfferPeriod = true
-        expected.isUpgraded = true
         expected.webOrderLineItemID = "4711"
         expected.appAccountToken = "7E3FB204-2EF0-4F5C-A3E4-2F1F0A2E8D11"
         expected.promotionalOfferID = "spring"
@@ -34,6 +33,15 @@ import Testing
         expected.subscriptionGroupID = "20000"
         #expect(answer.transactions == [expected])
         #expect(answer.unusableRows.isEmpty)
+    }
+
+    /// Its date of cancellation says when, and not that anything was given back.
+    @Test func anUpgradeIsNoRefund() throws {
+        let cancelled = #""cancellation_date_ms": "1700100000000", "cancellation_reason": "0""#
+        let upgraded = try answer(inApp: "[\(row("1", cancelled + #", "is_upgraded": "true""#))]").transactions
+        #expect(upgraded.map(\.isUpgraded) == [true] && upgraded.map(\.cancellationDate) == [nil])
+        let refunded = try answer(inApp: "[\(row("1", cancelled))]").transactions
+        #expect(refunded.map(\.cancellationDate) == [Date(timeIntervalSince1970: 1_700_100_000)])
     }
 
     @Test func readsNumbersForStringsAndStringsForNumbers() throws {

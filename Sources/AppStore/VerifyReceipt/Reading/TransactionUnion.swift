@@ -102,8 +102,12 @@ extension TransactionRow {
     private func describe(_ transaction: inout AppStoreTransaction) {
         transaction.originalPurchaseDate = originalPurchaseDate
         transaction.expiresDate = expiresDate.value
-        transaction.cancellationDate = cancellationDate.value
-        transaction.cancellationReason = cancellationReason
+        // Of what was upgraded it is the moment of that, and no refund; nor has the App Store Server API one for it:
+        // https://developer.apple.com/documentation/appstorereceipts/cancellation_date_ms.
+        if isUpgraded != true {
+            transaction.cancellationDate = cancellationDate.value
+            transaction.cancellationReason = cancellationReason
+        }
         transaction.isToldNow = isToldNow
         transaction.ownershipType = ownershipType
         transaction.isTrialPeriod = isTrialPeriod ?? false
