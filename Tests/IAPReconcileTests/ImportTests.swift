@@ -209,6 +209,23 @@ import Testing
         }
     }
 
+    /// What stands before was committed, and the trail says so.
+    @Test func aFileWhoseRestIsOfNoUseIsTakenUpToThere() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, _ in
+                let cut = (1...20).map { "com.a,1234567890123\($0 + 10)0,gems,1700000000,1700000001,u\n" }.joined()
+                let ended = try await ChildProcess.run(
+                    program, ["import", "delivered", "-", "--config", configuration], input: deliveries(5_000) + cut)
+                #expect(ended.status == 65)
+                #expect(ended.output.contains("taken          5000\n"), "\(ended.output)")
+                #expect(ended.errors.contains("has cut its ids"))
+                #expect(ended.errors.contains("only the 5000 lines before were read"), "\(ended.errors)")
+                #expect(try await count("iap.black", database) == 5_000)
+                #expect(try await count("iap.events WHERE kind = 'imported'", database) == 1)
+            }
+        }
+    }
+
     @Test func aSignalEndsAnImportInGoodOrder() async throws {
         try await withScratchDatabase { database in
             try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, _ in

@@ -28,10 +28,11 @@ public struct ImportJob: Sendable {
     }
 
     /// Imports the file, until its end or until it is asked to stop. If the database goes away for good, or a lock or
-    /// the time limit of a statement stays in the way, once lines were taken, that is logged and ends it likewise.
+    /// the time limit of a statement stays in the way, once lines were taken, that is logged and ends it likewise. So
+    /// does a file of which the rest can't be imported, which the summary says.
     ///
     /// - Parameter receive: gets the refused lines, in their order, once what stands beside them is committed.
-    /// - Throws: `ImportError`, `JobError`, or what `receive` throws.
+    /// - Throws: `ImportError` if nothing of the file can be imported, `JobError`, or what `receive` throws.
     public func run(
         _ options: ImportOptions, stop: StopSignal, refused receive: ([RefusedLine]) throws -> Void
     ) async throws -> ImportSummary {
@@ -57,6 +58,10 @@ public struct ImportJob: Sendable {
                 log(LogEntry(.error, JobError(error, workingAs: .imports).description))
                 // The database may be gone for good: then the lines are there, and only the audit trail lacks the file.
                 try? await note(summary, options, session)
+                return summary
+            } catch let error as ImportError where summary.lines > 0 {
+                summary.flaw = error
+                try await note(summary, options, session)
                 return summary
             }
             let isStopped = await reader.isStopped

@@ -9,6 +9,8 @@ public struct ImportSummary: Hashable, Sendable {
     public internal(set) var refused: [RefusalReason: Int] = [:]
     /// How many lines that can be taken are of each app, for the first hundred apps that the file names.
     public internal(set) var linesByApp: [BundleID: Int] = [:]
+    /// Why the rest of the file can't be imported: these lines were before it.
+    public internal(set) var flaw: ImportError?
     /// Whether the file was read to its end.
     public internal(set) var isComplete = false
 

@@ -17,6 +17,10 @@ extension CommandRunner {
         console.clear()
         try refused.finish()
         StandardOutput.write(ImportText.summary(summary, of: options))
+        if let flaw = summary.flaw {
+            console.log(LogEntry(.error, "\(ImportText.text(flaw)); only the \(summary.lines) lines before were read"))
+            return .dataError
+        }
         guard summary.isComplete else {
             console.log(LogEntry(.warning, "stopped before the file's end; import it again to take the rest"))
             return .tryLater

@@ -1,7 +1,7 @@
 public import Reconciliation
 
-/// Why a file can't be imported at all. Nothing of it was taken.
-public enum ImportError: ForeseenError, Sendable {
+/// Why a file can't be imported, or the rest of it: nothing that stands after the lines that were read before was taken.
+public enum ImportError: ForeseenError, Hashable, Sendable {
     case unreadable(file: String, why: String)
     /// It is a CSV file without a line.
     case noHeader(file: String)
