@@ -121,7 +121,8 @@ GRANT EXECUTE ON FUNCTION
     iap.admit_owed, iap.carry_refunds, iap.carry_reversals, iap.count_refunds_once, iap.is_delivered_otherwise,
     iap.is_dismissed_otherwise, iap.is_elsewhere, iap.is_of_original, iap.is_original_delivered,
     iap.is_period_delivered, iap.is_refunded_otherwise, iap.is_same_period, iap.is_same_purchase,
-    iap.looks_back_to, iap.outcome_otherwise, iap.refunded_as, iap.release_restored, iap.release_unread,
+    iap.looks_back_to, iap.other_ids_of, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
+    iap.release_unread,
     iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals,
     iap.take_untaken, iap.type_by, iap.type_of, iap.white_bought_once, iap.withdraw_all_restored,
     iap.withdraw_counted_twice,
@@ -182,7 +183,7 @@ GRANT SELECT ON
     iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.entitlements, iap.notices,
     iap.account_tokens, iap.redeliveries
     TO iap_support;
-GRANT EXECUTE ON FUNCTION iap.is_of_original, iap.is_given_up TO iap_support;
+GRANT EXECUTE ON FUNCTION iap.is_of_original, iap.is_given_up, iap.type_by TO iap_support;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,

@@ -241,7 +241,8 @@ SELECT results_eq(
         ('iap_job', 'may_not_know'), ('iap_job', 'move'), ('iap_job', 'note_answers'), ('iap_job', 'note_checks'),
         ('iap_job', 'note_customers'), ('iap_job', 'note_entered'), ('iap_job', 'note_hearing'),
         ('iap_job', 'note_prices'),
-        ('iap_job', 'order_redeliveries'), ('iap_job', 'outcome_otherwise'), ('iap_job', 'over_at'),
+        ('iap_job', 'order_redeliveries'), ('iap_job', 'other_ids_of'), ('iap_job', 'outcome_otherwise'),
+        ('iap_job', 'over_at'),
         ('iap_job', 'owed_again'),
         ('iap_job', 'owners_by_history'), ('iap_job', 'owners_by_token'), ('iap_job', 'owners_of'),
         ('iap_job', 'owners_told'), ('iap_job', 'paid_again'), ('iap_job', 'parted_from'), ('iap_job', 'position_of'),
@@ -270,7 +271,7 @@ SELECT results_eq(
         ('iap_support', 'adopt'), ('iap_support', 'decide'), ('iap_support', 'is_given_up'),
         ('iap_support', 'is_known_user'), ('iap_support', 'is_of_original'), ('iap_support', 'note'),
         ('iap_support', 'owners_told'), ('iap_support', 'redeliver'), ('iap_support', 'reopen'),
-        ('iap_support', 'resolve'), ('iap_support', 'take')$$,
+        ('iap_support', 'resolve'), ('iap_support', 'take'), ('iap_support', 'type_by')$$,
     'the functions that are granted');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default", count(*)

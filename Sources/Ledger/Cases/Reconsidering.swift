@@ -149,12 +149,15 @@ extension LedgerSession {
         FROM \(stored: .transactions)
         JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
         LEFT JOIN products USING (bundle_id, product_id)
+        CROSS JOIN LATERAL (
+            SELECT iap.type_by(transactions.product_type, transactions.source, products.type) AS type
+        ) AS sold
         WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
             AND purchased_at >= coalesce(\(app.since as Date?), '-infinity')
             AND reason IN ('sandbox', 'before_start') AND (refunded_at IS NULL OR reason = 'sandbox')
             AND (
-                coalesce(transactions.product_type, products.type, 'non_consumable') <> 'non_consumable'
-                OR (coalesce(transactions.product_type, products.type) IS NULL AND expires_at IS NOT NULL)
+                coalesce(sold.type, 'non_consumable') <> 'non_consumable'
+                OR (sold.type IS NULL AND expires_at IS NOT NULL)
                 OR coalesce(original_purchased_at >= \(app.since as Date?), true))
         """
     }

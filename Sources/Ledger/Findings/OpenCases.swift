@@ -12,8 +12,8 @@ enum OpenCases {
             customers.*, cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids,
             cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
             cases.told_run_id, cases.reopened_run_id, white.original_transaction_id, white.product_id,
-            coalesce(white.product_type, listed_type) AS product_type, white.quantity, white.source::text AS source,
-            white.first_seen_at, white.last_confirmed_at,
+            iap.type_by(white.product_type, white.source, listed_type) AS product_type, white.quantity,
+            white.source::text AS source, white.first_seen_at, white.last_confirmed_at,
             iap.case_mark(
                 cases.opened_run_id, cases.opened_at, white.move_id, white.product_id, white.quantity,
                 cases.owner_user_ids, cases.periods) AS standing,

@@ -8,7 +8,8 @@ extension LedgerSession {
         try await connection.query(
             """
             SELECT
-                known.*, known.source::text AS source_name, coalesce(known.product_type, products.type) AS type,
+                known.*, known.source::text AS source_name,
+                iap.type_by(known.product_type, known.source, products.type) AS type,
                 products.name AS product_name,
                 \(BookedPrice.milliunits(of: "known")) AS cost_milliunits,
                 \(BookedPrice.currency(of: "known")) AS cost_currency,

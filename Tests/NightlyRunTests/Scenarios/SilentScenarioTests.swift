@@ -259,6 +259,42 @@ import Verification
         }
     }
 
+    /// The list said then that it is consumed, and what its row holds is what the list said.
+    @Test(arguments: [false, true])
+    func whatWasBoughtBeforeTheStartStaysSilentWhereTheListIsMended(isPurged: Bool) async throws {
+        try await withPlay(.verifyReceipt) { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            func begin(_ since: Date) {
+                play.settings.apps[0].app = App(
+                    bundleID: app.bundleID, environment: .production, grace: app.grace, since: since)
+            }
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES ('com.example.game', 'noads', 'consumable', 'No ads')
+                """)
+            let restored = play.buy("1000000000001818", "noads") {
+                $0.originalID = "1000000000001518"
+                $0.originalPurchasedAt = play.began - 600 * 86_400
+            }
+            try await play.upload(play.receipt([restored]))
+            begin(play.began)
+            #expect(try await play.night(1).findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE reason = 'before_start'") == 1)
+            try await play.administer("UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'noads'")
+            if isPurged {
+                try await play.administer("UPDATE iap.receipts SET payload = NULL, payload_purged_at = now()")
+            }
+            begin(play.began - 30 * 86_400)
+            for night in 2...3 {
+                let (report, findings) = try await play.night(night)
+                #expect(findings.cases.isEmpty && report.receipts.due == 0)
+            }
+            #expect(try await play.count("iap.excluded WHERE reason = 'before_start'") == 1)
+        }
+    }
+
     /// Without a start, what is judged begins when the app is connected.
     @Test func whatWasBoughtBeforeTheAppIsConnectedStaysSilentWhenItIsRestored() async throws {
         try await withPlay(.verifyReceipt) { play in
