@@ -92,7 +92,7 @@ import Testing
             ],
             mentions: [CaseFacts.Mention(userID: "mentioned", orderID: nil)], claims: [refused])
         facts.orders = [Sample.order("o-1", of: "order"), Sample.order("o-2", of: "nobody")]
-        (facts.tokenOwner, facts.admittedFor, facts.adoptedFor) = ("account_token", "admitted", "told_support")
+        (facts.tokenOwners, facts.admittedFor, facts.adoptedFor) = (["account_token"], "admitted", "told_support")
         (facts.companions, facts.accountUsers) = (["companion"], ["account"])
         let expected = Evidence.allCases.filter { $0 != .account }.map {
             OwnerCandidate(userID: $0.rawValue, evidence: [$0])
@@ -103,7 +103,7 @@ import Testing
     /// The client set it when it was paid.
     @Test func trustsTheTokenOverWhoeverHandedItIn() throws {
         var facts = try Sample.facts(sightings: [Sample.sighting("ben")])
-        facts.tokenOwner = "anna"
+        facts.tokenOwners = ["anna"]
         let assessment = Assessment(of: facts)
         #expect(assessment.owner == .user("anna") && assessment.action == .deliver)
         #expect(assessment.candidates.map(\.evidence) == [[.accountToken], [.uploaded]])

@@ -66,6 +66,18 @@ import Testing
         #expect(isUncertain(facts))
     }
 
+    /// All users of the phone share its receipt: theirs was what came with it.
+    @Test func whatOnlyCameWithADeliveredPurchaseMayBeAnothersOnThePhone() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting(nil)], age: 400 * 3600)
+        facts.companions = ["anna"]
+        #expect(Assessment(of: facts).owner == .user("anna") && isUncertain(facts))
+        facts.orders = [Sample.order("o-1")]
+        #expect(!isUncertain(facts))
+        facts.orders = []
+        facts.sightings.append(Sample.sighting("anna", isNamed: false, receiptID: 2))
+        #expect(!isUncertain(facts))
+    }
+
     @Test func theirOrderMakesALateUploadCertainWhereItCameWithIt() throws {
         var named = try uploadedLate(order: "o-1")
         #expect(isUncertain(named))
@@ -100,7 +112,7 @@ import Testing
         let refused = ClaimAttempt(outcome: .notVerified, userID: "anna", orderID: nil, attemptedAt: Sample.noon)
         let words: [(String, (inout CaseFacts) -> Void)] = [
             ("admitted", { $0.admittedFor = "anna" }), ("claimed", { $0.claims = [refused] }),
-            ("token", { $0.tokenOwner = "anna" }),
+            ("token", { $0.tokenOwners = ["anna"] }),
             ("token of an order", { $0.orders = [Sample.order("o-1", bearsToken: true)] }),
         ]
         for (name, say) in words {

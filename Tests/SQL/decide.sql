@@ -69,6 +69,17 @@ SELECT is(pg_temp.decide('8', 'delivered'), 'delivered', 'a subscription was mad
 SELECT results_eq(
     $$SELECT transaction_id, user_id FROM iap.black WHERE transaction_id IN ('8', '9') ORDER BY 1$$,
     $$VALUES ('8' COLLATE "C", 'ann'), ('9', 'ann')$$, 'with both its periods, to its owner');
+-- One account of Apple's paid for another user since.
+SELECT test.run_as(
+    'iap_app', $$SELECT iap.register_user('com.example.a', 'bob', '62496054-a220-5c31-b232-92450941abac')$$);
+SELECT test.admit('18', user_id => 'ann'), test.admit('19', user_id => NULL), test.open_case('18', '{ann}');
+SELECT test.hear(test.heard('19', app_account_token => '62496054-a220-5c31-b232-92450941abac'));
+UPDATE iap.cases SET periods = '{18,19}' WHERE transaction_id = '18';
+INSERT INTO shown SELECT '18', pg_temp.mark('18');
+SELECT is(pg_temp.decide('18', 'delivered'), 'delivered', 'of a subscription that two users had in turn');
+SELECT results_eq(
+    $$SELECT transaction_id, place FROM iap.transactions WHERE transaction_id IN ('18', '19') ORDER BY 1$$,
+    $$VALUES ('18' COLLATE "C", 'black'), ('19', 'white')$$, 'the other''s periods stay owed');
 
 -- Delivered without the customer.
 SELECT test.admit('20', user_id => 'ann'), test.admit('21', user_id => NULL), test.admit('22', user_id => 'ann');

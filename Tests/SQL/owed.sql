@@ -542,5 +542,27 @@ FROM unnest(ARRAY[
     $$(SELECT tell FROM iap.status(bundle_id, order_id => 'order-of-much'))$$,
     $$iap.claim(bundle_id, '190', 'moe', 'order-of-much')$$]) AS asked;
 
+-- A receipt that was uploaded for an order, without saying for which purchase, holds what was bought before, too.
+SELECT test.record(ARRAY[test.heard('beside-old', product_id => 'ads')], ARRAY[test.seen(640064, 'bea')]),
+    test.claim('beside-old', 'bea');
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-of-bea', 'bea', 'gems')$$);
+SELECT test.submit('beside bea''s', 'bea', NULL, 'order-of-bea') AS receipt \gset
+SELECT test.record(
+    ARRAY[test.heard('beside-old', product_id => 'ads')],
+    ARRAY[test.seen(:receipt, 'bea', 'order-of-bea', is_named => false)]);
+SELECT is(
+    test.status(NULL, 'order-of-bea'), 'waiting for Apple', 'what was delivered beside it is none of the order''s');
+SELECT test.record(
+    ARRAY[test.heard('beside-new')], ARRAY[test.seen(:receipt, 'bea', 'order-of-bea', is_named => false)]);
+SELECT is(test.status(NULL, 'order-of-bea'), 'white | paid, being delivered', 'but what it may be for');
+SELECT test.record(
+    ARRAY[test.heard('beside-long', purchased_at => now() - interval '3 days')],
+    ARRAY[test.seen(640192, 'bea')]), test.claim('beside-long', 'bea');
+SELECT test.record(
+    ARRAY[test.heard('beside-long', purchased_at => now() - interval '3 days')],
+    ARRAY[test.seen(:receipt, 'bea', 'order-of-bea', is_named => false)]);
+SELECT is(
+    test.status(NULL, 'order-of-bea'), 'white | paid, being delivered',
+    'nor what was bought long before it was opened');
 SELECT * FROM finish();
 ROLLBACK;

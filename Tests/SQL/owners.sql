@@ -122,7 +122,8 @@ SELECT test.admit('50', user_id => 'ann'), test.admit('51', user_id => NULL);
 SELECT is(test.claim('50', 'ann', 'order-of-bob'), 'wrong_user', 'the owner can''t claim for another''s order');
 SELECT is(test.claim('51', 'ann', 'order-of-bob'), 'wrong_user', 'nor can anybody');
 SELECT is(test.claim('40', 'ann', 'order-of-bob'), 'already_delivered', 'what is delivered is delivered, to whomever');
-SELECT is(test.claim('50', 'ann', 'order-of-ann'), 'delivered', 'for an own order');
+SELECT test.ordered('order-of-50', 'ann');
+SELECT is(test.claim('50', 'ann', 'order-of-50'), 'delivered', 'for an own order');
 SELECT is(test.claim('51', 'ann', 'order of nobody'), 'delivered', 'or for one that nobody registered');
 
 -- Only a delivery takes the original of a non-consumable.
@@ -271,6 +272,38 @@ SELECT is(test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(1, now(), 10)
 RESET search_path;
 SELECT is((admitted_user_id, admitted_receipt_id), ('ann'::text, :receipt::bigint), 'with the receipt of that')
 FROM iap.transactions WHERE transaction_id = 'carried';
+
+-- So with a token, and an order that came with it: whose it is does not hang on the id by which it is asked for.
+SELECT test.ordered('order-of-full', 'ann');
+SELECT test.record(
+    ARRAY[test.heard(
+        'marked-full', product_id => 'full', product_type => 'non_consumable',
+        app_account_token => 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906')],
+    ARRAY[test.seen(7104, 'bob')]);
+SELECT test.record(
+    ARRAY[test.heard('ordered-full', product_id => 'full', product_type => 'non_consumable')],
+    ARRAY[test.seen(7168, 'ann', 'order-of-full')]);
+SELECT test.admit(id || '-restored', id, 'full', user_id => 'bob'),
+    test.admit(id || '-of-nobody', id, 'full', user_id => NULL)
+FROM unnest(ARRAY['marked-full', 'ordered-full']) AS id;
+SELECT is(test.claim(id || '-restored', 'bob'), 'undecided', format('who restores %s need not have paid', id))
+FROM unnest(ARRAY['marked-full', 'ordered-full']) AS id;
+SELECT is(test.claim(id || '-restored', 'zoe'), 'undecided', 'nor has anybody else')
+FROM unnest(ARRAY['marked-full', 'ordered-full']) AS id;
+
+-- A client that keeps the order of the purchase before.
+SELECT test.ordered('order-kept', 'ann'), test.uploaded('kept-for', 'ann'), test.claim('kept-for', 'ann', 'order-kept');
+SELECT test.record(ARRAY[test.heard('kept-next')], ARRAY[test.seen(7232, 'bob', 'order-kept')]);
+SELECT is(test.claim('kept-next', 'ann'), 'wrong_user', 'an order that was delivered makes nothing else its user''s');
+SELECT is(test.claim('kept-next', 'bob'), 'delivered', 'but who hands it in may claim');
+
+-- Of whose earlier receipt Apple told of it, before they handed it in.
+SELECT test.admit('of-account', user_id => 'ann'), test.claim('of-account', 'ann'),
+    test.told_with('of-account', 7360, 'eve', 'account-of-dan', true);
+SELECT test.told_with('dans', 7296, 'dan', 'account-of-dan', false, now() - interval '2 days');
+SELECT test.told_with('dans', 7424, 'dan', 'account-of-dan', true);
+SELECT is(test.claim('dans', 'dan'), 'delivered', 'what they handed in is theirs, though Apple told of it before');
+
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

@@ -442,6 +442,13 @@ SELECT is(test.purge('payloads', 1000), 1::bigint, 'and what was open when that 
 SELECT is_empty($$SELECT * FROM test.misfits WHERE relation = 'receipts'$$, 'their seals fit');
 
 -- What is asked must make sense.
+-- Apple had told no token of it yet.
+SELECT test.record(ARRAY[test.heard('uli1')], ARRAY[test.seen(64064, 'uli')]);
+SELECT test.erase('uli', true);
+SELECT test.hear(test.heard('uli1', 'server_api', app_account_token => '0b8f1f5e-7f0a-4c6e-9b5d-1f5a2c3d4e5f'));
+SELECT isnt(
+    app_account_token, '0b8f1f5e-7f0a-4c6e-9b5d-1f5a2c3d4e5f', 'a token that Apple tells after the erasure is not kept')
+FROM iap.transactions WHERE transaction_id = 'uli1';
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');
 SELECT is(test.erase('a.*(b[c\d', true) ->> 'outcome', 'unknown', 'an id is no pattern');

@@ -1060,17 +1060,12 @@ CREATE FUNCTION iap.admitted_otherwise(t iap.transactions) RETURNS SETOF text
     LANGUAGE plpgsql STABLE ROWS 1
     AS $$
 BEGIN
-    IF t.admitted_user_id IS NULL THEN
-        RETURN;
+    IF t.admitted_user_id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT DISTINCT kin.admitted_user_id
+        FROM iap.other_ids_of(t) AS kin
+        WHERE kin.admitted_user_id <> t.admitted_user_id;
     END IF;
-    RETURN QUERY
-    SELECT DISTINCT kin.admitted_user_id
-    FROM transactions AS kin
-    WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
-        AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
-        AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
-        AND kin.admitted_user_id <> t.admitted_user_id
-        AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions);
 END
 $$;
 
@@ -2898,7 +2893,12 @@ BEGIN
     IF iap.is_own_token(t.bundle_id, t.app_account_token, erased.user_id)
         OR NOT iap.is_anothers(t, erased.user_id, pseudonym)
     THEN
-        t.app_account_token := iap.erased_token(t.app_account_token, salt);
+        -- Of what was only uploaded Apple may yet tell the token: then one stands in its place by now.
+        t.app_account_token := iap.erased_token(
+            coalesce(
+                t.app_account_token,
+                CASE WHEN t.user_id IS NULL AND t.admitted_user_id IS NULL THEN t.transaction_id END),
+            salt);
     END IF;
     t.user_id := CASE t.user_id WHEN erased.user_id THEN pseudonym ELSE t.user_id END;
     t.admitted_user_id := CASE t.admitted_user_id WHEN erased.user_id THEN pseudonym ELSE t.admitted_user_id END;
@@ -5199,6 +5199,22 @@ $$;
 
 COMMENT ON FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[]) IS 'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by the night. None of another user''s, none that another purchase was delivered for, and none of those that are offered for another one: an order is used once.';
 
+CREATE FUNCTION iap.other_ids_of(t iap.transactions) RETURNS SETOF iap.transactions
+    LANGUAGE plpgsql STABLE ROWS 1
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT kin.*
+    FROM transactions AS kin
+    WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
+        AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
+        AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
+        AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions);
+END
+$$;
+
+COMMENT ON FUNCTION iap.other_ids_of(t iap.transactions) IS 'The other transactions of a purchase that is owed once: what was restored, or the same period of a subscription.';
+
 CREATE FUNCTION iap.outcome_otherwise(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
     AS $$
@@ -5401,24 +5417,32 @@ CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    owners  text[];
-    ordered record;
+    owners   text[];
+    ordered  record;
+    ids      text[];
+    tokens   text[];
+    admitted text[];
 BEGIN
+    -- Whoever handed in one of a purchase's ids, or had it admitted for them, did so with the purchase.
+    SELECT
+        t.transaction_id || coalesce(array_agg(transaction_id), '{}'),
+        t.app_account_token || coalesce(array_agg(app_account_token), '{}'),
+        t.admitted_user_id || coalesce(array_agg(admitted_user_id), '{}')
+    INTO ids, tokens, admitted
+    FROM iap.other_ids_of(t);
     SELECT array_agg(DISTINCT user_id) INTO owners
     FROM (
         -- The token that the client set when it was paid.
         SELECT user_id
         FROM orders
-        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
         UNION ALL
         SELECT user_id
         FROM account_tokens
-        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
         UNION ALL
         -- For whom the app's own server admitted it.
-        SELECT t.admitted_user_id
-        UNION ALL
-        SELECT iap.admitted_otherwise(t)
+        SELECT unnest(admitted)
         UNION ALL
         -- To adopt a purchase is to admit it: the server may have done so for another.
         SELECT iap.adopted_for(t) WHERE t.admitted_user_id IS NOT NULL
@@ -5429,10 +5453,15 @@ BEGIN
     FROM (
         SELECT order_id, uploaded_at
         FROM sightings
-        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+        WHERE transaction_id = ANY (ids) AND bundle_id = t.bundle_id AND environment = t.environment
             AND order_id IS NOT NULL
             -- Not of what Apple told when it was asked about that upload: nobody handed it in for the order.
             AND (in_receipt OR is_named)
+            -- Nor an order that was delivered: clients keep one, and name it with what is bought next.
+            AND NOT EXISTS (
+                SELECT FROM transactions AS served
+                WHERE served.order_id = sightings.order_id AND served.bundle_id = t.bundle_id
+                    AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
         ORDER BY uploaded_at, receipt_id
         LIMIT 1
     ) AS named
@@ -5448,7 +5477,7 @@ BEGIN
                 -- may be of another purchase.
                 SELECT user_id
                 FROM sightings
-                WHERE owners IS NULL AND transaction_id = t.transaction_id AND bundle_id = t.bundle_id
+                WHERE owners IS NULL AND transaction_id = ANY (ids) AND bundle_id = t.bundle_id
                     AND environment = t.environment AND user_id IS NOT NULL AND is_named
                     AND uploaded_at < ordered.uploaded_at
                 ORDER BY uploaded_at, receipt_id
@@ -5458,12 +5487,20 @@ BEGIN
     IF owners IS NULL THEN
         -- Only what rode along, or was uploaded: then the first to hand it in.
         SELECT CASE
-            WHEN in_receipt OR is_named THEN ARRAY[user_id] ELSE iap.owners_by_history(t, user_id, receipt_id)
+            WHEN is_handed_in OR user_id = handed_in_by THEN ARRAY[user_id]
+            ELSE iap.owners_by_history(t, user_id, receipt_id)
         END
         INTO owners
-        FROM sightings
-        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
-            AND user_id IS NOT NULL
+        FROM (
+            SELECT
+                user_id, receipt_id, uploaded_at, in_receipt OR is_named AS is_handed_in,
+                -- Apple may have told of it before, when it was asked about another receipt of theirs.
+                first_value(CASE WHEN in_receipt OR is_named THEN user_id END)
+                    OVER (ORDER BY in_receipt OR is_named DESC, uploaded_at, receipt_id) AS handed_in_by
+            FROM sightings
+            WHERE transaction_id = ANY (ids) AND bundle_id = t.bundle_id AND environment = t.environment
+                AND user_id IS NOT NULL
+        ) AS seen
         ORDER BY uploaded_at, receipt_id
         LIMIT 1;
     END IF;
@@ -5471,7 +5508,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.owners_of(t iap.transactions) IS 'Who may claim a transaction. Token, order, admission and the support desk''s adoption decide before anything that rode along, and several where these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever handed it in first; nobody where nobody is known.';
+COMMENT ON FUNCTION iap.owners_of(t iap.transactions) IS 'Who may claim a transaction, by all ids of its purchase. Token, order, admission and the support desk''s adoption decide before anything that rode along, and several where these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever handed it in first; nobody where nobody is known. An order that another purchase was delivered for says nothing.';
 
 CREATE FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) RETURNS text[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -6796,6 +6833,10 @@ BEGIN
         FOREACH id IN ARRAY told.periods LOOP
             period := iap.locked(t.bundle_id, t.environment, id);
             CONTINUE WHEN period.place IS DISTINCT FROM 'white';
+            -- One account of Apple's may have paid for another user since: theirs becomes a case of its own.
+            CONTINUE WHEN resolve.how = 'delivered' AND (
+                SELECT bool_and(owner <> whose)
+                FROM iap.owners_by_token(t.bundle_id, period.app_account_token) AS owner);
             PERFORM iap.end_owed(
                 period, resolve.how, resolve.who, coalesce(whose, period.admitted_user_id),
                 resolve.order_id, resolve.note, at);
@@ -8188,6 +8229,17 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
                 FROM iap.sightings AS seen
                 WHERE seen.receipt_id = uploaded.receipt_id AND seen.bucket = (uploaded.receipt_id & 63)::smallint
                     AND seen.bundle_id = $1 AND seen.order_id = $2
+                    -- What rode along, and can't be what the order is for: it was delivered for another one, is another
+                    -- product, or was bought before the order could be opened that it pays for.
+                    AND (seen.is_named OR NOT EXISTS (
+                        SELECT FROM iap.transactions AS beside
+                        LEFT JOIN iap.orders AS o ON o.order_id = $2 COLLATE "default" AND o.bundle_id = $1
+                        WHERE beside.transaction_id = seen.transaction_id AND beside.bundle_id = $1
+                            AND beside.environment = seen.environment
+                            AND (
+                                (beside.place = 'black' AND beside.order_id <> $2)
+                                OR beside.product_id <> o.product_id
+                                OR beside.purchased_at < o.created_at - interval '2 days')))
                 OFFSET 0
             ) AS s
         ) AS best
@@ -8229,7 +8281,7 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
     ) AS t
 $_$;
 
-COMMENT ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) IS 'The purchases that were delivered for an order of the app''s own, uploaded with it, or matched with it by the night; where there are none, what its user was delivered for no order after it was matched with this one.';
+COMMENT ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) IS 'The purchases that were delivered for an order of the app''s own, uploaded with it and may be what it is for, or matched with it by the night; where there are none, what its user was delivered for no order after it was matched with this one.';
 
 CREATE FUNCTION iap.type_by(product_type text, source iap.source, listed text) RETURNS text
     LANGUAGE sql IMMUTABLE
@@ -11815,6 +11867,8 @@ REVOKE ALL ON FUNCTION iap.order_mark(bundle_id text, order_id text) FROM PUBLIC
 REVOKE ALL ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.other_ids_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.outcome_otherwise(t iap.transactions) FROM PUBLIC;
 

@@ -99,7 +99,7 @@ extension LedgerSession {
             let again = try await connection.query(
                 """
                 SELECT receipt_id, uploaded_again_at
-                FROM iap.receipts
+                FROM \(stored: .receipts)
                 WHERE uploaded_again_at > \(now) - interval '2 days' AND bundle_id = \(app.bundleID.text)
                 """)
             _ = try await connection.query(

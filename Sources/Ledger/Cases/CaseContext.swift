@@ -19,7 +19,8 @@ struct CaseContext {
         try await neighbours.look(beside: page, in: session)
         // First these, because the orders of such users are looked for, too.
         for index in page.indices {
-            page[index].tokenOwner = tokens[index].flatMap { owners[NameInApp(page[index].key.bundleID.text, $0)] }
+            let token = tokens[index].map { NameInApp(page[index].key.bundleID.text, $0) }
+            page[index].tokenOwners = token.flatMap { owners[$0] }.map { [$0] } ?? []
             page[index].accountUsers = accounts[page[index].key] ?? []
             page[index].companions = neighbours.users(beside: page[index])
         }

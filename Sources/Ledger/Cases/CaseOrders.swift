@@ -40,7 +40,8 @@ private struct OrderingUser {
     }
 }
 
-/// The orders that may have to do with a page of cases, without those for which something was delivered.
+/// The orders that may have to do with a page of cases. Those for which something was delivered only tell whose a token
+/// is.
 struct CaseOrders {
     private struct ProductOfUser: Hashable {
         let user: NameInApp
@@ -51,10 +52,20 @@ struct CaseOrders {
     private var byToken: [NameInApp: [OrderRow]] = [:]
     /// The orders of a user and product, the earliest first.
     private var byUser: [ProductOfUser: [OrderRow]] = [:]
+    /// Whose tokens are by orders for which something was delivered.
+    private var tokenOwners: [NameInApp: [String]] = [:]
 
-    /// - Parameter matched: the orders that pay for what was delivered without naming one.
-    fileprivate init(_ orders: [OrderRow], matched: Set<NameInApp>) {
+    /// - Parameters:
+    ///   - delivered: the orders for which something was delivered.
+    ///   - matched: the orders that pay for what was delivered without naming one.
+    fileprivate init(_ orders: [OrderRow], delivered: Set<NameInApp>, matched: Set<NameInApp>) {
         for order in orders.sorted(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }) {
+            guard !delivered.contains(order.key) else {
+                if let token = order.token {
+                    tokenOwners[NameInApp(order.bundleID, token), default: []].append(order.userID)
+                }
+                continue
+            }
             byName[order.key, default: []].append(order)
             let user = NameInApp(order.bundleID, order.userID)
             if !matched.contains(order.key) {
@@ -68,6 +79,8 @@ struct CaseOrders {
     /// is found by user counts only if product and time fit.
     func add(to facts: inout CaseFacts, token: String?) {
         let bundleID = facts.key.bundleID.text
+        let namedByToken = token.flatMap { tokenOwners[NameInApp(bundleID, $0)] } ?? []
+        facts.tokenOwners = (facts.tokenOwners + namedByToken).exactlyUnique
         var meant = token.flatMap { byToken[NameInApp(bundleID, $0)] } ?? []
         meant += (facts.namedOrderIDs + facts.broughtOrderIDs).flatMap { byName[NameInApp(bundleID, $0)] ?? [] }
         facts.isCutShort = facts.isCutShort || meant.count > CaseFacts.most
@@ -118,7 +131,7 @@ extension CaseFacts {
     fileprivate var users: [String] {
         let told: [String] =
             sightings.compactMap(\.userID) + mentions.compactMap(\.userID) + [admittedFor].compactMap(\.self)
-            + [tokenOwner].compactMap(\.self) + claims.map(\.userID) + accountUsers + companions
+            + tokenOwners + claims.map(\.userID) + accountUsers + companions
         return told.exactlyUnique.sorted()
     }
 }
@@ -129,7 +142,8 @@ extension LedgerSession {
         let orders = try await usersOrders(for: page) + meantOrders(for: page, tokens: tokens.compactMap(\.self))
         let delivered = try await deliveredOrders(among: orders)
         let open = orders.unique(by: \.key).filter { !delivered.contains($0.key) }
-        return CaseOrders(open, matched: try await matchedOrders(among: open))
+        return CaseOrders(
+            orders.unique(by: \.key), delivered: delivered, matched: try await matchedOrders(among: open))
     }
 
     /// The orders of each case's users for its product, about the time of the purchase. Twice as many as a case takes
@@ -204,7 +218,8 @@ extension LedgerSession {
     }
 
     /// The orders whose user was delivered for no order what the night had matched with this one alone: a grant names
-    /// no order, nor need a claim or the support desk. As `iap.status` tells the customer.
+    /// no order, nor need a claim or the support desk. Of several `iap.status` tells a customer who asks for the best one
+    /// that it was delivered; but which it was nobody knows, so none is kept from another case.
     private func matchedOrders(among orders: [OrderRow]) async throws -> Set<NameInApp> {
         guard !orders.isEmpty else { return [] }
         let users = Dictionary(grouping: orders) { NameInApp($0.bundleID, $0.userID) }

@@ -23,6 +23,9 @@ extension LedgerSession {
             """
             SELECT
                 head.index, period.transaction_id, period.is_trial, entitlements.user_id,
+                ARRAY(
+                    SELECT owner FROM iap.owners_by_token(period.bundle_id, period.app_account_token) AS owner
+                ) AS token_owners,
                 period.purchased_at <= \(now) AND coalesce(
                     period.expires_at, iap.over_at(period.t),
                     -- Nobody knows when it ends: no period is longer than a year, and what is bought once has no end.
@@ -59,6 +62,9 @@ extension LedgerSession {
             let index = Int(try row.decode("index", as: Int32.self))
             // The server that granted it knows best whose it is.
             if let user = try row.decode("user_id", as: String?.self) { page[index].admittedFor = user }
+            // One account of Apple's may have paid for another user since.
+            page[index].tokenOwners =
+                (page[index].tokenOwners + (try row.decode("token_owners", as: [String].self))).exactlyUnique
             periods[index, default: []].append(
                 Subscription.Period(
                     id: try row.id("transaction_id"),

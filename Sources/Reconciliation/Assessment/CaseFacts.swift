@@ -49,8 +49,9 @@ public struct CaseFacts: Hashable, Sendable {
     public var isStorefrontUnexpected = false
     /// Whether more is known of it than is looked at.
     public var isCutShort = false
-    /// The user for whom the app's server registered the `appAccountToken` that the purchase bears.
-    public var tokenOwner: String?
+    /// The users for whom the app's server registered the `appAccountToken` that the purchase bears, or whose orders
+    /// bear it for which something was delivered already.
+    public var tokenOwners: [String] = []
     /// What Apple told of it by itself.
     public var notices = NoticeFacts()
     /// The subscription whose first period without access this is; `nil` if purchases are claimed one by one.

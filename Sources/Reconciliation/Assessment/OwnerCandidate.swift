@@ -19,7 +19,7 @@ extension OwnerCandidate {
     /// Every user for whom there is evidence, ordered by the strongest evidence, then by the earliest.
     static func all(in facts: CaseFacts) -> [OwnerCandidate] {
         var found = Gathering()
-        found.add(facts.tokenOwner, .accountToken)
+        for user in facts.tokenOwners { found.add(user, .accountToken) }
         for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
         // To adopt a purchase is to admit it: that is the support desk's word, not the server's.
         if facts.admittedFor.map(ExactText.init) != facts.adoptedFor.map(ExactText.init) {

@@ -59,20 +59,30 @@ $$;
 COMMENT ON FUNCTION iap.adopted_for IS
     'For whom the support desk adopted a transaction, by its latest word; NULL where it did not.';
 
-CREATE FUNCTION iap.admitted_otherwise(t iap.transactions) RETURNS SETOF text
+CREATE FUNCTION iap.other_ids_of(t iap.transactions) RETURNS SETOF iap.transactions
 LANGUAGE plpgsql STABLE ROWS 1 AS $$
 BEGIN
-    IF t.admitted_user_id IS NULL THEN
-        RETURN;
-    END IF;
     RETURN QUERY
-    SELECT DISTINCT kin.admitted_user_id
+    SELECT kin.*
     FROM transactions AS kin
     WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
         AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
         AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
-        AND kin.admitted_user_id <> t.admitted_user_id
         AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions);
+END
+$$;
+COMMENT ON FUNCTION iap.other_ids_of IS
+    'The other transactions of a purchase that is owed once: what was restored, or the same period of a subscription.';
+
+CREATE FUNCTION iap.admitted_otherwise(t iap.transactions) RETURNS SETOF text
+LANGUAGE plpgsql STABLE ROWS 1 AS $$
+BEGIN
+    IF t.admitted_user_id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT DISTINCT kin.admitted_user_id
+        FROM iap.other_ids_of(t) AS kin
+        WHERE kin.admitted_user_id <> t.admitted_user_id;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION iap.admitted_otherwise IS
@@ -82,24 +92,32 @@ COMMENT ON FUNCTION iap.admitted_otherwise IS
 CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    owners  text[];
-    ordered record;
+    owners   text[];
+    ordered  record;
+    ids      text[];
+    tokens   text[];
+    admitted text[];
 BEGIN
+    -- Whoever handed in one of a purchase's ids, or had it admitted for them, did so with the purchase.
+    SELECT
+        t.transaction_id || coalesce(array_agg(transaction_id), '{}'),
+        t.app_account_token || coalesce(array_agg(app_account_token), '{}'),
+        t.admitted_user_id || coalesce(array_agg(admitted_user_id), '{}')
+    INTO ids, tokens, admitted
+    FROM iap.other_ids_of(t);
     SELECT array_agg(DISTINCT user_id) INTO owners
     FROM (
         -- The token that the client set when it was paid.
         SELECT user_id
         FROM orders
-        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
         UNION ALL
         SELECT user_id
         FROM account_tokens
-        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
         UNION ALL
         -- For whom the app's own server admitted it.
-        SELECT t.admitted_user_id
-        UNION ALL
-        SELECT iap.admitted_otherwise(t)
+        SELECT unnest(admitted)
         UNION ALL
         -- To adopt a purchase is to admit it: the server may have done so for another.
         SELECT iap.adopted_for(t) WHERE t.admitted_user_id IS NOT NULL
@@ -110,10 +128,15 @@ BEGIN
     FROM (
         SELECT order_id, uploaded_at
         FROM sightings
-        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+        WHERE transaction_id = ANY (ids) AND bundle_id = t.bundle_id AND environment = t.environment
             AND order_id IS NOT NULL
             -- Not of what Apple told when it was asked about that upload: nobody handed it in for the order.
             AND (in_receipt OR is_named)
+            -- Nor an order that was delivered: clients keep one, and name it with what is bought next.
+            AND NOT EXISTS (
+                SELECT FROM transactions AS served
+                WHERE served.order_id = sightings.order_id AND served.bundle_id = t.bundle_id
+                    AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
         ORDER BY uploaded_at, receipt_id
         LIMIT 1
     ) AS named
@@ -129,7 +152,7 @@ BEGIN
                 -- may be of another purchase.
                 SELECT user_id
                 FROM sightings
-                WHERE owners IS NULL AND transaction_id = t.transaction_id AND bundle_id = t.bundle_id
+                WHERE owners IS NULL AND transaction_id = ANY (ids) AND bundle_id = t.bundle_id
                     AND environment = t.environment AND user_id IS NOT NULL AND is_named
                     AND uploaded_at < ordered.uploaded_at
                 ORDER BY uploaded_at, receipt_id
@@ -139,12 +162,20 @@ BEGIN
     IF owners IS NULL THEN
         -- Only what rode along, or was uploaded: then the first to hand it in.
         SELECT CASE
-            WHEN in_receipt OR is_named THEN ARRAY[user_id] ELSE iap.owners_by_history(t, user_id, receipt_id)
+            WHEN is_handed_in OR user_id = handed_in_by THEN ARRAY[user_id]
+            ELSE iap.owners_by_history(t, user_id, receipt_id)
         END
         INTO owners
-        FROM sightings
-        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
-            AND user_id IS NOT NULL
+        FROM (
+            SELECT
+                user_id, receipt_id, uploaded_at, in_receipt OR is_named AS is_handed_in,
+                -- Apple may have told of it before, when it was asked about another receipt of theirs.
+                first_value(CASE WHEN in_receipt OR is_named THEN user_id END)
+                    OVER (ORDER BY in_receipt OR is_named DESC, uploaded_at, receipt_id) AS handed_in_by
+            FROM sightings
+            WHERE transaction_id = ANY (ids) AND bundle_id = t.bundle_id AND environment = t.environment
+                AND user_id IS NOT NULL
+        ) AS seen
         ORDER BY uploaded_at, receipt_id
         LIMIT 1;
     END IF;
@@ -152,6 +183,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.owners_of IS
-    'Who may claim a transaction. Token, order, admission and the support desk''s adoption decide before anything that '
-    'rode along, and several where these contradict each other, or an order somebody who had uploaded the purchase for '
-    'its own sake before; else whoever handed it in first; nobody where nobody is known.';
+    'Who may claim a transaction, by all ids of its purchase. Token, order, admission and the support desk''s adoption '
+    'decide before anything that rode along, and several where these contradict each other, or an order somebody who '
+    'had uploaded the purchase for its own sake before; else whoever handed it in first; nobody where nobody is known. '
+    'An order that another purchase was delivered for says nothing.';

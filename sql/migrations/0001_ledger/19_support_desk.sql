@@ -249,6 +249,10 @@ BEGIN
         FOREACH id IN ARRAY told.periods LOOP
             period := iap.locked(t.bundle_id, t.environment, id);
             CONTINUE WHEN period.place IS DISTINCT FROM 'white';
+            -- One account of Apple's may have paid for another user since: theirs becomes a case of its own.
+            CONTINUE WHEN resolve.how = 'delivered' AND (
+                SELECT bool_and(owner <> whose)
+                FROM iap.owners_by_token(t.bundle_id, period.app_account_token) AS owner);
             PERFORM iap.end_owed(
                 period, resolve.how, resolve.who, coalesce(whose, period.admitted_user_id),
                 resolve.order_id, resolve.note, at);

@@ -82,7 +82,12 @@ BEGIN
     IF iap.is_own_token(t.bundle_id, t.app_account_token, erased.user_id)
         OR NOT iap.is_anothers(t, erased.user_id, pseudonym)
     THEN
-        t.app_account_token := iap.erased_token(t.app_account_token, salt);
+        -- Of what was only uploaded Apple may yet tell the token: then one stands in its place by now.
+        t.app_account_token := iap.erased_token(
+            coalesce(
+                t.app_account_token,
+                CASE WHEN t.user_id IS NULL AND t.admitted_user_id IS NULL THEN t.transaction_id END),
+            salt);
     END IF;
     t.user_id := CASE t.user_id WHEN erased.user_id THEN pseudonym ELSE t.user_id END;
     t.admitted_user_id := CASE t.admitted_user_id WHEN erased.user_id THEN pseudonym ELSE t.admitted_user_id END;

@@ -20,6 +20,17 @@ LANGUAGE sql STABLE AS $$
                 FROM iap.sightings AS seen
                 WHERE seen.receipt_id = uploaded.receipt_id AND seen.bucket = (uploaded.receipt_id & 63)::smallint
                     AND seen.bundle_id = $1 AND seen.order_id = $2
+                    -- What rode along, and can't be what the order is for: it was delivered for another one, is another
+                    -- product, or was bought before the order could be opened that it pays for.
+                    AND (seen.is_named OR NOT EXISTS (
+                        SELECT FROM iap.transactions AS beside
+                        LEFT JOIN iap.orders AS o ON o.order_id = $2 COLLATE "default" AND o.bundle_id = $1
+                        WHERE beside.transaction_id = seen.transaction_id AND beside.bundle_id = $1
+                            AND beside.environment = seen.environment
+                            AND (
+                                (beside.place = 'black' AND beside.order_id <> $2)
+                                OR beside.product_id <> o.product_id
+                                OR beside.purchased_at < o.created_at - interval '2 days')))
                 OFFSET 0
             ) AS s
         ) AS best
@@ -61,8 +72,9 @@ LANGUAGE sql STABLE AS $$
     ) AS t
 $$;
 COMMENT ON FUNCTION iap.transactions_of_order IS
-    'The purchases that were delivered for an order of the app''s own, uploaded with it, or matched with it by the '
-    'night; where there are none, what its user was delivered for no order after it was matched with this one.';
+    'The purchases that were delivered for an order of the app''s own, uploaded with it and may be what it is for, or '
+    'matched with it by the night; where there are none, what its user was delivered for no order after it was '
+    'matched with this one.';
 
 CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$

@@ -4,16 +4,18 @@ extension ReasonRule {
     /// On a shared phone a receipt holds what all its users bought, and whoever hands it in need not have paid.
     static let ownerUncertain = ReasonRule { matter in
         let facts = matter.facts
-        guard matter.owner.user != nil, facts.admittedFor == nil, facts.tokenOwner == nil, facts.claims.isEmpty,
+        guard matter.owner.user != nil, facts.admittedFor == nil, facts.tokenOwners.isEmpty, facts.claims.isEmpty,
             !facts.orders.contains(where: \.bearsToken)
         else { return false }
         return wasFinishedElsewhere(facts) || mayBeClaimedByAnother(facts) || isOfTheAccountAlone(matter)
     }
 
-    /// The only evidence for them is that other purchases of the account were theirs. A phone's users share its
-    /// account, and nothing may have been delivered yet to the one who paid. An order of theirs would be evidence, too.
+    /// The only evidence for them is that other purchases of the account, or of the receipt, were theirs. A phone's users
+    /// share its account, and nothing may have been delivered yet to the one who paid. An order of theirs would be
+    /// evidence, too.
     private static func isOfTheAccountAlone(_ matter: CaseMatter) -> Bool {
-        OwnerCandidate.all(in: matter.facts).allSatisfy { $0.evidence == [.account] } && matter.orders == .none
+        OwnerCandidate.all(in: matter.facts).allSatisfy { Set($0.evidence).isSubset(of: [.account, .companion]) }
+            && matter.orders == .none
     }
 
     /// If one of them handed it in for a purchase of their own, and a later receipt lacks it, somebody of whom no
