@@ -16,7 +16,7 @@ import Testing
         "iap.notices.sending": words(of: NoticeSending.State.self),
         "iap.products.type": words(of: ProductType.self),
         "iap.receipts.signature": words(of: OfflineSignature.self),
-        "iap.receipts.state": words(of: KnownReceipt.State.self),
+        "iap.receipts.state": words(of: ReceiptState.self),
         "iap.runs.state": words(of: PastRun.State.self),
         "iap.sources.kind": words(of: ImportKind.self),
         "iap.transactions.environment": words(of: Environment.self),

@@ -142,7 +142,7 @@ import Testing
         return .asked(findings.map { AppleAnswer.Answer(bundleID: bundleID, finding: $0) })
     }
 
-    private func receipt(_ state: KnownReceipt.State, _ problem: ReceiptProblem? = nil) -> KnownReceipt {
+    private func receipt(_ state: ReceiptState, _ problem: ReceiptProblem? = nil) -> KnownReceipt {
         KnownReceipt(
             receiptID: 1, bundleID: "com.example.game", userID: "anna", orderID: nil, transactionID: nil, device: nil,
             submittedAt: Sample.noon, state: state, attempts: 0, problem: problem, detail: nil)

@@ -157,6 +157,16 @@ extension LedgerSession {
     }
 }
 
+extension ReceiptState {
+    /// Whether the next night tries it again.
+    fileprivate var isDue: Bool {
+        switch self {
+        case .waiting, .watched: true
+        case .settled, .unusable: false
+        }
+    }
+}
+
 /// A receipt of the batch, as its row is while the session has it locked.
 private struct HeldReceipt {
     let bundleID: String
@@ -165,21 +175,8 @@ private struct HeldReceipt {
 
 /// What a receipt's row shall say.
 private struct SettledReceipt {
-    /// As `iap.receipts.state` has it.
-    enum State: String {
-        case waiting, watched, settled, unusable
-
-        /// Whether the next night tries it again.
-        var isDue: Bool {
-            switch self {
-            case .waiting, .watched: true
-            case .settled, .unusable: false
-            }
-        }
-    }
-
     let id: Int64
-    let state: State
+    let state: ReceiptState
     /// Nights in a row on which it met its problem, this one included.
     let attempts: Int32
     let isVerified: Bool

@@ -90,11 +90,6 @@ public struct KnownUser: Hashable, Sendable {
 
 /// A receipt and how it stands.
 public struct KnownReceipt: Hashable, Sendable {
-    /// How a receipt stands: a watched one holds a white transaction, and a waiting one is to be tried again.
-    public enum State: String, Hashable, Sendable, Codable, CaseIterable {
-        case waiting, watched, settled, unusable
-    }
-
     public let receiptID: Int64
     public let bundleID: String
     public let userID: String?
@@ -104,7 +99,7 @@ public struct KnownReceipt: Hashable, Sendable {
     /// What the client said of its device, as JSON text.
     public let device: String?
     public let submittedAt: Date
-    public let state: State
+    public let state: ReceiptState
     /// On how many nights it was tried in vain.
     public let attempts: Int
     /// What is the matter with it, and what was said in a sentence; `nil` if it was not tried yet.
@@ -113,7 +108,7 @@ public struct KnownReceipt: Hashable, Sendable {
 
     public init(
         receiptID: Int64, bundleID: String, userID: String?, orderID: String?, transactionID: String?, device: String?,
-        submittedAt: Date, state: State, attempts: Int, problem: ReceiptProblem?, detail: String?
+        submittedAt: Date, state: ReceiptState, attempts: Int, problem: ReceiptProblem?, detail: String?
     ) {
         self.receiptID = receiptID
         self.bundleID = bundleID
