@@ -48,7 +48,7 @@ import Testing
         known.owners = ["anna", "bob"]
         #expect(DeskVerdict(of: known) == .contested(["anna", "bob"]))
         known.lostOrder = try lostOrder(
-            closing: KnownCase.Closing(how: "dismissed", who: "sam", at: Sample.noon, note: nil))
+            closing: KnownCase.Closing(how: .dismissed, who: "sam", at: Sample.noon, note: nil))
         #expect(DeskVerdict(of: known) == .owed(nil))
     }
 
@@ -90,7 +90,7 @@ import Testing
     @Test(arguments: ["anna", nil], [Sample.noon + 60, nil])
     func whatWasDeliveredStaysDelivered(user: String?, refundedAt: Date?) throws {
         let delivery = Delivery(
-            userID: user, orderID: nil, deliveredBy: "claim", deliveredAt: Sample.noon, refundedAt: refundedAt)
+            userID: user, orderID: nil, deliveredBy: .claim, deliveredAt: Sample.noon, refundedAt: refundedAt)
         #expect(
             try verdict(.black(delivery), try lostOrder())
                 == .delivered(to: user, at: Sample.noon, refundedAt: refundedAt))
@@ -99,7 +99,7 @@ import Testing
     /// It was dismissed, say, and is owed again.
     @Test func aClosedCaseSaysNothingOfIt() throws {
         let closed = try lostOrder(
-            closing: KnownCase.Closing(how: "dismissed", who: "sam", at: Sample.noon, note: nil))
+            closing: KnownCase.Closing(how: .dismissed, who: "sam", at: Sample.noon, note: nil))
         #expect(try verdict(owed(), closed) == .owed(nil))
         #expect(try verdict(owed(until: Sample.noon + 60), closed) == .pending(until: Sample.noon + 60))
     }
@@ -184,7 +184,7 @@ import Testing
             assessment: Assessment(of: try Sample.facts()), openedAt: Sample.noon, closing: nil)
         contested.owners = ["bob"]
         let delivery = Delivery(
-            userID: "anna", orderID: nil, deliveredBy: "claim", deliveredAt: Sample.noon, refundedAt: nil)
+            userID: "anna", orderID: nil, deliveredBy: .claim, deliveredAt: Sample.noon, refundedAt: nil)
         let found = try verdict {
             $0.transactions = [
                 try white(), redelivered, contested, try white(until: Sample.noon + 60),

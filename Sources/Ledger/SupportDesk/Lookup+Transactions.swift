@@ -115,7 +115,7 @@ extension KnownTransaction.Place {
     fileprivate init(_ row: Row) throws {
         let place = try row.decode("place", as: String.self)
         switch place {
-        case "black": self = .black(try Delivery(row, at: "delivered_at", by: "delivered_by"))
+        case "black": self = .black(try Delivery(row))
         case "excluded": self = .excluded(try NotOwed(row))
         case "white":
             self = .white(
@@ -130,10 +130,10 @@ extension KnownTransaction.Place {
 }
 
 extension Delivery {
-    init(_ row: Row, at moment: String, by how: String) throws {
+    init(_ row: Row) throws {
         self.init(
             userID: try row.decode("user_id", as: String?.self), orderID: try row.decode("order_id", as: String?.self),
-            deliveredBy: try row.decode(how), deliveredAt: try row.decode(moment),
+            deliveredBy: try row.word("delivered_by"), deliveredAt: try row.decode("delivered_at"),
             refundedAt: try row.decode("refunded_at", as: Date?.self))
     }
 }
@@ -155,7 +155,7 @@ extension KnownCase {
         var closing: Closing?
         if let at = try row.decode("closed_at", as: Date?.self) {
             closing = Closing(
-                how: try row.decode("closed_as"), who: try row.decode("closed_by"), at: at,
+                how: try row.word("closed_as"), who: try row.decode("closed_by"), at: at,
                 note: try row.decode("note", as: String?.self))
         }
         self.init(assessment: try Assessment(row), openedAt: try row.decode("opened_at"), closing: closing)

@@ -53,7 +53,7 @@ extension LedgerSession {
         ).map {
             KnownUser.Delivered(
                 key: try TransactionKey($0), productID: try $0.id("product_id"),
-                delivery: try Delivery($0, at: "delivered_at", by: "delivered_by"))
+                delivery: try Delivery($0))
         }
     }
 }

@@ -93,13 +93,12 @@ public struct Delivery: Hashable, Sendable {
     /// `nil` if the support desk did not say.
     public let userID: String?
     public let orderID: String?
-    /// `claim`: by the app's server; `resolved`: by the support desk; or a later word.
-    public let deliveredBy: String
+    public let deliveredBy: DeliveryWay
     public let deliveredAt: Date
     /// When Apple refunded it all the same.
     public let refundedAt: Date?
 
-    public init(userID: String?, orderID: String?, deliveredBy: String, deliveredAt: Date, refundedAt: Date?) {
+    public init(userID: String?, orderID: String?, deliveredBy: DeliveryWay, deliveredAt: Date, refundedAt: Date?) {
         self.userID = userID
         self.orderID = orderID
         self.deliveredBy = deliveredBy
@@ -150,14 +149,13 @@ public struct KnownCase: Hashable, Sendable {
 
     /// How, by whom and when the case was closed.
     public struct Closing: Hashable, Sendable {
-        /// `delivered`, `dismissed`, `refunded`, `withdrawn`, or a later word.
-        public let how: String
+        public let how: CaseEnd
         /// `claim:USER`, `run N`, or the person who resolved it.
         public let who: String
         public let at: Date
         public let note: String?
 
-        public init(how: String, who: String, at: Date, note: String?) {
+        public init(how: CaseEnd, who: String, at: Date, note: String?) {
             self.how = how
             self.who = who
             self.at = at

@@ -87,7 +87,7 @@ extension EnquiryJSON.Delivered {
         self.init(
             transactionID: listed?.key.id.text, bundleID: listed?.key.bundleID.text,
             environment: listed?.key.environment.rawValue, productID: listed?.productID.text, userID: delivery.userID,
-            orderID: delivery.orderID, deliveredBy: delivery.deliveredBy, deliveredAt: delivery.deliveredAt,
+            orderID: delivery.orderID, deliveredBy: delivery.deliveredBy.rawValue, deliveredAt: delivery.deliveredAt,
             refundedAt: delivery.refundedAt)
     }
 }
@@ -119,7 +119,7 @@ extension EnquiryJSON.LostOrder {
             candidates: assessment.candidates.map {
                 EnquiryJSON.Candidate(userID: $0.userID, evidence: $0.evidence.map(\.rawValue))
             },
-            orderIds: assessment.orderIDs, openedAt: known.openedAt, closedAs: known.closing?.how,
+            orderIds: assessment.orderIDs, openedAt: known.openedAt, closedAs: known.closing?.how.rawValue,
             closedBy: known.closing?.who, note: known.closing?.note, closedAt: known.closing?.at)
     }
 }

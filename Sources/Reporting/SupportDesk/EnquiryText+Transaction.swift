@@ -54,11 +54,10 @@ extension EnquiryText {
     func delivery(_ delivery: Delivery) -> String {
         let who =
             switch delivery.deliveredBy {
-            case "claim": say(.line(.byServer))
-            case "entitlement": say(.line(.byGrant))
-            case "resolved": say(.line(.byDesk))
-            case "import": say(.line(.byImport))
-            default: Printable.text(delivery.deliveredBy)
+            case .claim: say(.line(.byServer))
+            case .entitlement: say(.line(.byGrant))
+            case .resolved: say(.line(.byDesk))
+            case .imported: say(.line(.byImport))
             }
         return say(
             .line(.delivered),
@@ -101,7 +100,7 @@ extension EnquiryText {
                 say(
                     .line(.caseClosed),
                     [
-                        "how": words.name(ofEvent: closing.how), "time": moment(closing.at),
+                        "how": words.name(ofEvent: closing.how.rawValue), "time": moment(closing.at),
                         "who": Printable.text(closing.who),
                         "note": closing.note.map { say(.line(.withNote), ["note": Printable.text($0, longest: 500)]) }
                             ?? "",

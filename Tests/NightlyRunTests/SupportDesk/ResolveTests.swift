@@ -16,7 +16,7 @@ import Testing
             let before = try await play.check(gems.id).transactions.first
             #expect(try await play.decide(decision, gems) == .done)
             let decided = try await play.check(gems.id).transactions.first
-            #expect(decided?.lostOrder?.closing?.how == decision.rawValue)
+            #expect(decided?.lostOrder?.closing?.how.rawValue == decision.rawValue)
             #expect(decided?.lostOrder?.closing?.who == "sue")
             #expect(try await play.night(2).report.cases.total == 0)
 

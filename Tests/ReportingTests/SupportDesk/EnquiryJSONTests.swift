@@ -40,7 +40,7 @@ import Testing
                 likelihood: .medium, reasons: [.claimFailed], owner: .user("anna"),
                 candidates: [OwnerCandidate(userID: "carl", evidence: [.uploaded, .carried])], orderIDs: ["o-9"],
                 action: .investigate),
-            openedAt: ago(4), closing: KnownCase.Closing(how: "dismissed", who: "sam", at: ago(3), note: "by mail"))
+            openedAt: ago(4), closing: KnownCase.Closing(how: .dismissed, who: "sam", at: ago(3), note: "by mail"))
         purchase.redelivery = OpenRedelivery(
             userID: "eve", orderedAt: ago(6), orderedBy: "tom", tries: 3, takenAt: ago(5))
         purchase.sightings = [
@@ -105,7 +105,7 @@ import Testing
                 createdAt: ago(1))
         ]
         let delivery = Delivery(
-            userID: "carl", orderID: "o-4", deliveredBy: "claim", deliveredAt: ago(3), refundedAt: ago(2))
+            userID: "carl", orderID: "o-4", deliveredBy: .claim, deliveredAt: ago(3), refundedAt: ago(2))
         enquiry.user = KnownUser(
             deliveries: [
                 KnownUser.Delivered(

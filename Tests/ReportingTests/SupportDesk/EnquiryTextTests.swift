@@ -150,7 +150,7 @@ import Testing
 
     @Test func eachOfSeveralHasItsVerdictAndTheLastLineSumsThemUp() throws {
         let delivery = Delivery(
-            userID: "bob", orderID: nil, deliveredBy: "claim", deliveredAt: Self.purchasedAt + 60, refundedAt: nil)
+            userID: "bob", orderID: nil, deliveredBy: .claim, deliveredAt: Self.purchasedAt + 60, refundedAt: nil)
         let sandbox = NotOwed(
             cause: .rule(.sandbox), excludedAt: Self.purchasedAt, refundedAt: nil, foundBundleID: nil)
         var enquiry = Enquiry(id: "7")
@@ -257,7 +257,7 @@ import Testing
 
     @Test func programsReadTheSameAsJSON() throws {
         let delivery = Delivery(
-            userID: "bob", orderID: "o-1", deliveredBy: "resolved", deliveredAt: Self.purchasedAt + 60,
+            userID: "bob", orderID: "o-1", deliveredBy: .resolved, deliveredAt: Self.purchasedAt + 60,
             refundedAt: nil)
         var enquiry = Enquiry(id: "o-1")
         enquiry.transactions = [try transaction(.black(delivery))]
