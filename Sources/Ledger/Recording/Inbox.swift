@@ -196,7 +196,9 @@ extension InboxReceipt {
 }
 
 extension Row {
-    /// The trouble that the receipt of this row met when it was last tried.
+    /// The trouble that the receipt of this row met when it was last tried; `nil` also for one that a later program has a
+    /// word for. It only says whether the trouble that the receipt meets now is the same as before, and that one is not:
+    /// the night need not end for it, and writes its own word.
     var trouble: ReceiptTrouble? {
         get throws {
             let problem = try decode("error_code", as: String?.self).flatMap(ReceiptProblem.init)

@@ -51,15 +51,18 @@ extension LedgerSession {
     ) async throws(LedgerError) -> CommentOutcome {
         try await translating {
             do {
-                let word = try await connection.only(
+                let row = try await connection.only(
                     """
                     SELECT note(
                         transaction_id => \(subject.transactionID.text), note => \(text), who => \(who),
                         bundle_id => \(subject.bundleID?.text), environment => \(subject.environment?.rawValue)
                     ) AS outcome
-                    """
-                ).decode("outcome", as: String.self)
-                return word == "noted" ? .noted : .notVerified
+                    """)
+                return switch try row.decode("outcome", as: String.self) {
+                case "noted": .noted
+                case "not_verified": .notVerified
+                case let word: throw row.unknown("“\(word)”", in: "outcome")
+                }
             } catch let error as PostgreSQLError where error.sqlState == .cardinalityViolation {
                 return .ambiguous
             }
