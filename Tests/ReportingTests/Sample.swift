@@ -47,7 +47,7 @@ enum Sample {
         (run.cases.new, run.cases.reopened, run.cases.unpriced) = (3, 2, 4)
         run.cases.closed = [.delivered: 6, .dismissed: 1, .refunded: 9, .withdrawn: 7]
         (run.heard, run.asked) = (NoticeTotals(fresh: 3, unknown: 2), AskingTotals(asked: 5, unknown: 1, unanswered: 4))
-        let row = RefusedRow(id: "line 7", namedID: "1000", reason: "bad_value", text: "no date")
+        let row = RefusedRow(id: "line 7", namedID: "1000", reason: .badValue, text: "no date")
         run.sources = [
             SourcePull(
                 name: "shop", taken: 3, alreadyThere: 4, refused: 2, problem: "the server is gone", refusedRows: [row],

@@ -164,7 +164,7 @@ import Testing
         }
         run.hearings = bundleIDs.flatMap { _ in run.hearings }
         run.unjudged = bundleIDs.flatMap { _ in run.unjudged }
-        let rows = (0..<9).map { RefusedRow(id: "line \($0)", namedID: nil, reason: "bad_value", text: "no date") }
+        let rows = (0..<9).map { RefusedRow(id: "line \($0)", namedID: nil, reason: .badValue, text: "no date") }
         run.sources = (0..<20).map {
             SourcePull(name: "orders \($0)", taken: 1, alreadyThere: 0, refused: $0 < 19 ? 0 : 9)
         }

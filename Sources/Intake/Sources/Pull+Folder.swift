@@ -64,7 +64,7 @@ extension Pull {
     package static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
         RefusedRow(
             id: "\(file.name):\(line.line)", namedID: line.id, numbers: line.numbers,
-            reason: line.reason.rawValue, text: line.text)
+            reason: line.reason, text: line.text)
     }
 
     /// What a folder holds.

@@ -71,6 +71,6 @@ package struct SourceRows {
 
 extension RefusedRow {
     init(_ problem: LineProblem, id: String, namedID: String?, numbers: [String] = []) {
-        self.init(id: id, namedID: namedID, numbers: numbers, reason: problem.reason.rawValue, text: problem.text)
+        self.init(id: id, namedID: namedID, numbers: numbers, reason: problem.reason, text: problem.text)
     }
 }

@@ -15,7 +15,7 @@ public struct ImportLine: Sendable {
     }
 
     func refused(_ contradiction: Contradiction) -> RefusedRow {
-        RefusedRow(id: name, namedID: row.id, reason: "contradiction", text: contradiction.text)
+        RefusedRow(id: name, namedID: row.id, reason: .contradiction, text: contradiction.text)
     }
 }
 

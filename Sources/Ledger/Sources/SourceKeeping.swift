@@ -58,7 +58,7 @@ extension LedgerSession {
                 ), of_unknown_apps AS (
                     -- What is read anew says whether there are some.
                     DELETE FROM refused_rows USING altered
-                    WHERE refused_rows.source = altered.source AND reason = 'unknown_app'
+                    WHERE refused_rows.source = altered.source AND reason = \(RefusalReason.unknownApp.rawValue)
                 )
                 INSERT INTO sources AS known (source, kind, definition, tried_at)
                 SELECT source, \(source.kind.rawValue), definition, \(now) FROM asked
@@ -117,7 +117,7 @@ extension LedgerSession {
             SELECT DISTINCT ON (row_id) \(mark.source), row_id, named_id, numbers::text[], reason, what, \(now)
             FROM unnest(
                 \(refused.map(\.id)), \(refused.map(\.namedID)), \(refused.map { ArrayLiteral($0.numbers).text }),
-                \(refused.map(\.reason)), \(refused.map(\.text)))
+                \(refused.map(\.reason.rawValue)), \(refused.map(\.text)))
                 AS refused (row_id, named_id, numbers, reason, what)
             ORDER BY row_id
             ON CONFLICT (source, row_id) DO UPDATE
@@ -227,7 +227,7 @@ extension LedgerSession {
             """
         ).map {
             RefusedRow(
-                id: try $0.decode("row_id"), namedID: try $0.decode("named_id"), reason: try $0.decode("reason"),
+                id: try $0.decode("row_id"), namedID: try $0.decode("named_id"), reason: try $0.word("reason"),
                 text: try $0.decode("what"))
         }
     }

@@ -35,12 +35,11 @@ public struct RefusedRow: Hashable, Sendable {
     public let namedID: String?
     /// The row's numbers, if that id could not be read and the row tells of a delivery: one of them may be the id.
     public let numbers: [String]
-    /// Why it could not be taken, in a word such as `bad_value`.
-    public let reason: String
+    public let reason: RefusalReason
     /// The same in a sentence.
     public let text: String
 
-    public init(id: String, namedID: String?, numbers: [String] = [], reason: String, text: String) {
+    public init(id: String, namedID: String?, numbers: [String] = [], reason: RefusalReason, text: String) {
         self.id = id
         self.namedID = namedID
         self.numbers = numbers

@@ -209,7 +209,9 @@ extension JSONReport.Source {
         self.init(
             name: pull.name, taken: pull.taken, alreadyThere: pull.alreadyThere, refused: pull.refused,
             problem: pull.problem,
-            refusedRows: pull.refusedRows.map { JSONReport.RefusedRow(id: $0.id, reason: $0.reason, what: $0.what) },
+            refusedRows: pull.refusedRows.map {
+                JSONReport.RefusedRow(id: $0.id, reason: $0.reason.rawValue, what: $0.what)
+            },
             refusedLately: pull.refusedLately)
     }
 }

@@ -124,7 +124,7 @@ import Verification
             let source = night.report.sources[3]
             #expect(source.refused == 2 && source.taken == 0 && source.problem == nil)
             #expect(source.refusedRows.map(\.id).sorted() == [bought.id, "row 2 of the pull"])
-            #expect(source.refusedRows.map(\.reason) == ["missing", "missing"])
+            #expect(source.refusedRows.map(\.reason) == [.missing, .missing])
             #expect(night.report.outcome == .complete)
             try await shop.run("UPDATE wallet_entries SET sku = 'gems.60' WHERE apple_id = \(bought.id)")
             let mended = try await play.night(2).report.sources[3]
@@ -231,7 +231,7 @@ import Verification
             let night = try await play.night()
             let source = night.report.sources[2]
             #expect(source.refused == 1 && source.taken == 1 && source.problem == nil)
-            #expect(source.refusedRows.map(\.reason) == ["bad_value"])
+            #expect(source.refusedRows.map(\.reason) == [.badValue])
             #expect(night.report.outcome == .complete)
             #expect(night.findings.cases.map(\.key.id.text) == [bought.id])
         }
@@ -255,7 +255,7 @@ import Verification
             let night = try await play.night(2)
             let rows = night.report.sources[3].refusedRows.sorted { ($0.id, $0.text) < ($1.id, $1.text) }
             #expect(rows.map(\.id) == [bought.id, "com.unknown"])
-            #expect(rows.map(\.reason).contains("unknown_app"))
+            #expect(rows.map(\.reason).contains(.unknownApp))
             #expect(night.report.sources[3].refused == 3)
             #expect(try await play.count("iap.black") == 0)
             #expect(night.findings.cases.map(\.key.id.text) == [bought.id])
