@@ -65,7 +65,7 @@ let package = Package(
         // What Apple and Apple's signatures say of a receipt, in the words of the rules.
         room("Verification", ["AppStore", "Reconciliation"]),
         // What every command shares: its settings, the present, the log, how it stops and how it tries again.
-        room("Job", ["Ledger", "Verification", "Reconciliation"]),
+        room("Job", ["Ledger", "Verification", "Reconciliation", "Files"]),
         // What comes in beside receipts: sources, sales reports, and what the support desk decided in spreadsheets.
         room("Intake", ["Job", "Ledger", "Verification", "Importing", "Reconciliation"]),
         room("NightlyRun", ["Job", "Intake", "Ledger", "Verification", "Reconciliation"]),

@@ -36,7 +36,7 @@ public struct DecisionJob: Sendable {
     /// Reads the file whole, and then carries out its lines until the last, or until it is asked to stop.
     ///
     /// - Parameter others: further files that are read, none of which the results may be written to.
-    /// - Throws: `DecisionFileError`, `DecisionResultError`, `JobError`.
+    /// - Throws: `DecisionFileError`, `UnwritableFile`, `JobError`.
     public func run(
         _ options: DecisionOptions, besides others: [String] = [], stop: StopSignal
     ) async throws -> DecisionTally {

@@ -1,5 +1,3 @@
-import Foundation
-import Glibc
 import Importing
 import Job
 import Reconciliation
@@ -7,8 +5,7 @@ import Reporting
 
 /// The account of lines that were not taken: in a CSV file if one is named, otherwise the first of them in the log.
 struct RefusedLines {
-    private let file: String?
-    private let handle: FileHandle?
+    private let file: ResultFile?
     private let log: @Sendable (LogEntry) -> Void
     private var count = 0
     private var isBegun = false
@@ -22,45 +19,29 @@ struct RefusedLines {
     init(
         file: String?, inputs: [String], log: @escaping @Sendable (LogEntry) -> Void
     ) throws(UnwritableFile) {
-        self.file = file
         self.log = log
-        guard let file else {
-            handle = nil
-            return
-        }
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
-        guard descriptor >= 0 else { throw UnwritableFile(file, String(cString: strerror(errno))) }
-        // Opened so that a pipe which nobody reads is no endless wait; written so that a slow reader is waited for.
-        _ = fcntl(descriptor, F_SETFL, 0)
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        if let input = FileIdentity(descriptor: descriptor)?.first(of: inputs) {
-            throw UnwritableFile(file, "it is what is read\(input == "-" ? " on standard input" : ""); name another")
-        }
+        self.file =
+            if let file { try ResultFile(file, besides: inputs) } else { nil }
     }
 
     mutating func take(_ lines: [RefusedLine]) throws(UnwritableFile) {
         defer { count += lines.count }
-        guard handle != nil else { return name(lines) }
+        guard file != nil else { return name(lines) }
         try write(lines.map { CSV.line([String($0.line), $0.reason.rawValue, $0.id ?? "", $0.text]) }.joined())
     }
 
     private mutating func write(_ text: String) throws(UnwritableFile) {
-        guard let handle, let file else { return }
+        guard let file else { return }
+        if !isBegun { file.empty() }
         let head = isBegun ? "" : CSV.line(["line", "reason", "id", "what"])
-        if !isBegun { try? handle.truncate(atOffset: 0) }
         isBegun = true
-        var bytes = Array((head + text).utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(handle.fileDescriptor, $0.baseAddress, $0.count) }
-            guard count >= 0 || errno == EINTR else { throw UnwritableFile(file, String(cString: strerror(errno))) }
-            bytes = bytes.dropFirst(max(0, count))
-        }
+        try file.write(head + text)
     }
 
     /// Says how many lines were not named, or that the file's account is complete.
     mutating func finish() throws(UnwritableFile) {
         if !isBegun { try write("") }
-        guard handle == nil, count > Self.named else { return }
+        guard file == nil, count > Self.named else { return }
         let unnamed = (count - Self.named).counted("more line was refused", "more lines were refused")
         log(LogEntry(.warning, "\(unnamed); --refused FILE writes all"))
     }
@@ -71,15 +52,5 @@ struct RefusedLines {
             fields["id"] = line.id
             log(LogEntry(.warning, "refused: \(line.text)", fields: fields))
         }
-    }
-}
-
-/// A file of the command line that can't be written.
-struct UnwritableFile: ForeseenError {
-    let description: String
-    let exitCode = ExitCode.noPermission
-
-    init(_ file: String, _ why: String) {
-        description = "\(file) can't be written: \(why)"
     }
 }

@@ -1,41 +1,29 @@
-import Foundation
 package import Job
-public import Reconciliation
+import Reconciliation
 
 /// The file that says of each decided line what became of it. A line is written once its decision is committed.
 package struct DecisionResults {
     private let form: DecisionForm
-    private let path: String
-    private let handle: FileHandle
+    private let file: ResultFile
 
     /// Begins the file anew.
     ///
     /// - Parameters:
     ///   - inputs: the files from which the decisions and the settings are read; the results may go to none of them.
-    ///   - isForGroup: whether it lies in a folder of several people's: then it is theirs to read, whatever the umask,
-    ///     and nothing that one of them laid in its place is written to, nor what a link there names.
-    /// - Throws: `DecisionResultError`.
+    ///   - isForGroup: whether it lies in a folder of several people's.
+    /// - Throws: `UnwritableFile`.
     package init(
         _ path: String, of inputs: [String], _ form: DecisionForm, isForGroup: Bool = false
-    ) throws(DecisionResultError) {
-        guard FileIdentity(path: path)?.first(of: inputs) == nil else {
-            throw DecisionResultError(path, "it is what is read; name another")
-        }
-        let beginning = isForGroup ? O_EXCL : O_TRUNC
-        let descriptor = open(path, O_WRONLY | O_CREAT | beginning | O_CLOEXEC | O_NONBLOCK, 0o640)
-        guard descriptor >= 0 else { throw DecisionResultError(path, String(cString: strerror(errno))) }
-        if isForGroup { fchmod(descriptor, 0o640) }
-        // Opened so that a pipe which nobody reads is no endless wait; written so that a slow reader is waited for.
-        _ = fcntl(descriptor, F_SETFL, 0)
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    ) throws(UnwritableFile) {
+        file = try ResultFile(path, besides: inputs, isForGroup: isForGroup)
         self.form = form
-        self.path = path
+        file.empty()
         try write(["line", "transaction_id", "decision", "result", "reason", "what"])
     }
 
     func add(
         line: Int, id: String?, decision: DeskDecision?, _ outcome: DecisionOutcome
-    ) throws(DecisionResultError) {
+    ) throws(UnwritableFile) {
         let (result, reason, what) =
             switch outcome {
             case .done: ("done", "", "")
@@ -45,12 +33,8 @@ package struct DecisionResults {
         try write([String(line), id ?? "", decision?.rawValue ?? "", result, reason, what])
     }
 
-    private func write(_ cells: [String]) throws(DecisionResultError) {
-        do {
-            try handle.write(contentsOf: Data(form.line(cells).utf8))
-        } catch {
-            throw DecisionResultError(path, error.localizedDescription)
-        }
+    private func write(_ cells: [String]) throws(UnwritableFile) {
+        try file.write(form.line(cells))
     }
 
     /// What is wrong, and what to do.
@@ -82,15 +66,5 @@ package struct DecisionResults {
         case .tooLong: "the note is too long"
         case .contradiction: "another line of the file decides otherwise on the same case"
         }
-    }
-}
-
-/// A result file that can't be written.
-public struct DecisionResultError: ForeseenError {
-    public let description: String
-    public let exitCode = ExitCode.noPermission
-
-    init(_ file: String, _ why: String) {
-        description = "\(file) can't be written: \(why)"
     }
 }

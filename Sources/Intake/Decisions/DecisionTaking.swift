@@ -23,7 +23,7 @@ package struct DecisionTaking {
     /// - Parameters:
     ///   - who: who decides.
     ///   - file: the name by which a decision without a note is explained.
-    /// - Throws: `LedgerError`, `DecisionResultError`.
+    /// - Throws: `LedgerError`, `UnwritableFile`.
     package func take(
         _ sheet: DecisionSheet, by who: String, from file: String, results: DecisionResults
     ) async throws -> DecisionTally {

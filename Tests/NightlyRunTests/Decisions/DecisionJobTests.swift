@@ -219,7 +219,7 @@ private let otherDisk: URL? = {
             let path = folder.appending(path: "a.csv.result.csv").path(percentEncoded: false)
             let elsewhere = folder.appending(path: "elsewhere").path(percentEncoded: false)
             try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: elsewhere)
-            #expect(throws: DecisionResultError.self) {
+            #expect(throws: UnwritableFile.self) {
                 _ = try DecisionResults(path, of: [], DecisionFiles.form, isForGroup: true)
             }
             #expect(!FileManager.default.fileExists(atPath: elsewhere))
