@@ -67,7 +67,7 @@ let package = Package(
         // What every command shares: its settings, the present, the log, how it stops and how it tries again.
         room("Job", ["Ledger", "Verification", "Reconciliation", "Files"]),
         // What comes in beside receipts: sources, sales reports, and what the support desk decided in spreadsheets.
-        room("Intake", ["Job", "Ledger", "Verification", "Importing", "Reconciliation"]),
+        room("Intake", ["Job", "Ledger", "Verification", "Importing", "Reconciliation", "Files"]),
         room("NightlyRun", ["Job", "Intake", "Ledger", "Verification", "Reconciliation"]),
         // Every command but the run itself.
         room(
@@ -84,12 +84,12 @@ let package = Package(
             name: "IAPReconcile",
             dependencies: [
                 "Commands", "NightlyRun", "Intake", "Job", "Importing", "Verification", "Reporting", "Notifications",
-                "Reconciliation", "CINIH", "CGetopt", "CMalloc",
+                "Reconciliation", "Files", "CINIH", "CGetopt", "CMalloc",
             ],
             // From which setup makes a configuration.
             resources: [.embedInCode("Setup/iap-reconcile.conf.example")], swiftSettings: strict),
         .executableTarget(
-            name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator", "SimulatedWorld"],
+            name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator", "SimulatedWorld", "Files"],
             swiftSettings: strict),
 
         // Plain C, as the limit that the benchmarks compare with.
@@ -106,7 +106,7 @@ let package = Package(
         // The program under fire; it stands on the clusters and processes that the tests have.
         .executableTarget(
             name: "Chaos",
-            dependencies: ["TestSupport", "AppStoreSimulator", "SimulatedWorld", "Ledger", "PostgreSQL"],
+            dependencies: ["TestSupport", "AppStoreSimulator", "SimulatedWorld", "Ledger", "PostgreSQL", "Files"],
             swiftSettings: strict),
 
         .target(
@@ -144,7 +144,7 @@ if Context.environment["IAP_FUZZING"] != nil {
         .target(
             name: "IAPReconcile",
             dependencies: [
-                "Job", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation", "CINIH",
+                "Job", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation", "Files", "CINIH",
             ],
             sources: ["Configuration", "Moment.swift", "NearestName.swift"], swiftSettings: strict),
         .systemLibrary(name: "CLibFuzzer", path: "Sources/CLibraries/CLibFuzzer"),

@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import Files
 import Foundation
 
 /// Files that the commands write and read.
@@ -27,13 +28,13 @@ enum Files {
     static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o644) throws(SimulatorError) {
         let temporary = "\(path).\(getpid())"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode)
-        guard descriptor >= 0 else { throw .file(path: path, problem: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw .file(path: path, problem: "\(SystemFailure())") }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Data(bytes))
         } catch {
             throw .file(path: path, problem: "\(error)")
         }
-        guard rename(temporary, path) == 0 else { throw .file(path: path, problem: String(cString: strerror(errno))) }
+        guard rename(temporary, path) == 0 else { throw .file(path: path, problem: "\(SystemFailure())") }
     }
 }

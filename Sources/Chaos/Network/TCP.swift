@@ -1,3 +1,4 @@
+import Files
 import Foundation
 
 /// The socket calls that a proxy needs.
@@ -13,7 +14,7 @@ enum TCP {
                     && getsockname(descriptor, $0, &length) == 0
             }
         }
-        guard isListening else { throw Broken("can't listen on loopback: \(String(cString: strerror(errno)))") }
+        guard isListening else { throw Broken("can't listen on loopback: \(SystemFailure())") }
         return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 

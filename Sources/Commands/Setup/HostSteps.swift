@@ -49,10 +49,8 @@ public struct FoldersStep: SetupStep {
 
     public func perform() throws {
         for path in absent {
-            do {
-                try FileManager.default.createDirectory(
-                    atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o750])
-            } catch {
+            // Whatever the umask.
+            guard mkdir(path, 0o750) == 0, chmod(path, 0o750) == 0 else {
                 let refusal = PlacedFile.refusal(of: path)
                 guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
                     throw refusal

@@ -1,4 +1,5 @@
 import Commands
+import Files
 import Foundation
 import Reconciliation
 import Reporting
@@ -41,23 +42,17 @@ struct Inspecting {
     /// Reads a little more than any receipt may have, so that a larger file is recognised.
     private static func contents(of file: String) throws(UnusableFile) -> Data {
         let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(file) }
-        defer { close(descriptor) }
-        var contents: [UInt8] = []
-        while contents.count <= Inspector.sizeLimit {
-            var count = -1
-            contents += [UInt8](unsafeUninitializedCapacity: 1 << 20) { bytes, used in
-                repeat { count = read(descriptor, bytes.baseAddress, bytes.count) } while count < 0 && errno == EINTR
-                used = max(0, count)
-            }
-            guard count >= 0 else { throw unreadable(file) }
-            guard count > 0 else { break }
+        guard descriptor >= 0 else { throw unreadable(file, SystemFailure()) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            return try handle.contents(upTo: Inspector.sizeLimit + 1)
+        } catch {
+            throw unreadable(file, error)
         }
-        return Data(contents)
     }
 
-    private static func unreadable(_ file: String) -> UnusableFile {
-        UnusableFile(description: "\(file) can't be read: \(String(cString: strerror(errno)))")
+    private static func unreadable(_ file: String, _ why: SystemFailure) -> UnusableFile {
+        UnusableFile(description: "\(file) can't be read: \(why)")
     }
 }
 

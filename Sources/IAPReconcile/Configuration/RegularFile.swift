@@ -1,3 +1,4 @@
+import Files
 import Foundation
 
 /// A regular file, opened for reading: the configuration, or one that it names.
@@ -18,7 +19,7 @@ struct RegularFile {
 
     init(_ path: String) throws(Problem) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw Self.problem() }
+        guard descriptor >= 0 else { throw Problem(SystemFailure()) }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -30,16 +31,17 @@ struct RegularFile {
     /// Returns its content.
     ///
     /// - Parameter longest: the most bytes that are read.
-    func read(upTo longest: Int? = nil) throws(Problem) -> Data {
+    func read(upTo longest: Int = .max) throws(Problem) -> Data {
         do {
-            return try (longest.map(handle.read(upToCount:)) ?? handle.readToEnd()) ?? Data()
+            return try handle.contents(upTo: longest)
         } catch {
-            throw Self.problem()
+            throw Problem(error)
         }
     }
+}
 
-    private static func problem() -> Problem {
-        let cause = errno
-        return Problem(description: "can't be read: \(String(cString: strerror(cause)))", isOfNoFile: cause == ENOENT)
+extension RegularFile.Problem {
+    fileprivate init(_ failure: SystemFailure) {
+        self.init(description: "can't be read: \(failure)", isOfNoFile: failure.number == ENOENT)
     }
 }

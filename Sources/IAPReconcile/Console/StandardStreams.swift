@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Reconciliation
 import Synchronization
@@ -39,13 +40,13 @@ enum StandardOutput {
     /// Writes data, but nothing after a failure: a result with a gap is worse than one that ends early.
     static func write(_ data: Data) {
         state.withLock { state in
-            guard case .open = state, let number = data.withUnsafeBytes(errorNumber(writing:)) else { return }
-            state = number == EPIPE ? .abandoned : .failed(OutputError(number))
+            guard case .open = state, let failure = data.withUnsafeBytes(failure(writing:)) else { return }
+            state = failure.number == EPIPE ? .abandoned : .failed(OutputError(failure))
         }
     }
 
-    /// The number of the error that keeps some of the bytes from being written.
-    private static func errorNumber(writing bytes: UnsafeRawBufferPointer) -> Int32? {
+    /// What keeps some of the bytes from being written.
+    private static func failure(writing bytes: UnsafeRawBufferPointer) -> SystemFailure? {
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
@@ -57,7 +58,7 @@ enum StandardOutput {
                 var waiting = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&waiting, 1, -1)
             } else if errno != EINTR {
-                return errno
+                return SystemFailure()
             }
         }
         return nil
@@ -69,9 +70,9 @@ struct OutputError: ForeseenError {
     let description: String
     var exitCode: ExitCode { .noPermission }
 
-    init(_ number: Int32) {
+    init(_ failure: SystemFailure) {
         description =
-            "What this command prints can't be written to standard output: \(String(cString: strerror(number))). "
+            "What this command prints can't be written to standard output: \(failure). "
             + "What is there of it is not all of it."
     }
 }

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 
 /// A file of decisions, opened once: what is examined is what is read, whatever takes its name meanwhile.
@@ -21,7 +22,7 @@ package struct DecisionFile: Sendable {
         self.path = path
         // Non-blocking: opening a pipe that nobody writes into would keep the night waiting.
         let opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
-        guard opened >= 0 else { throw .unreadable(file: path, why: String(cString: strerror(errno))) }
+        guard opened >= 0 else { throw .unreadable(file: path, why: "\(SystemFailure())") }
         handle = FileHandle(fileDescriptor: opened, closeOnDealloc: true)
         var status = stat()
         guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

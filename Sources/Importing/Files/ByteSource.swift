@@ -1,3 +1,4 @@
+import Files
 import Foundation
 
 /// Gives a file piece by piece.
@@ -76,6 +77,6 @@ package final class FileSource: ByteSource {
     }
 
     private static func unreadable(_ name: String) -> ImportError {
-        .unreadable(file: name, why: String(cString: strerror(errno)))
+        .unreadable(file: name, why: "\(SystemFailure())")
     }
 }

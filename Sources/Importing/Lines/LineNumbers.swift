@@ -18,7 +18,7 @@ enum LineNumbers {
         }
         for byte in bytes {
             switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            case _ where byte.isDigit:
                 if word.count <= digits.upperBound { word.append(byte) }
             // Part of a word, or of a UUID.
             case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"),

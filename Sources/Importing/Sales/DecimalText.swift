@@ -7,7 +7,7 @@ package enum DecimalText {
         if isNegative { digits.removeFirst() }
         let parts = digits.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, parts.joined().isEmpty == false,
-            parts.joined().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+            parts.joined().allSatisfy(\.isDigit)
         else { return nil }
         let fraction = parts.count > 1 ? Array(parts[1]) : []
         guard fraction.dropFirst(3).allSatisfy({ $0 == UInt8(ascii: "0") }) else { return nil }

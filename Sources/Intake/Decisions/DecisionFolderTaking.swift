@@ -1,3 +1,4 @@
+import Files
 package import Foundation
 import Importing
 package import Job
@@ -79,7 +80,7 @@ package struct DecisionFolderTaking {
                 return warn("it was changed meanwhile and stays; the next night takes it again", of: name)
             }
             guard rename(path, place) == 0 else {
-                let why = String(cString: strerror(errno))
+                let why = SystemFailure()
                 return warn(
                     "it was taken, and stays, for it can't be moved to done/: \(why); move it there, or each night "
                         + "takes it again", of: name)
@@ -119,9 +120,9 @@ package struct DecisionFolderTaking {
     private static func files(in folder: String) throws -> (files: [String], others: [String]) {
         let names: [String]
         do {
-            names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            names = try Folder.names(in: folder)
         } catch {
-            throw DecisionFileError.unreadable(file: folder, why: String(cString: strerror(errno)))
+            throw DecisionFileError.unreadable(file: folder, why: error.description)
         }
         let shown = names.filter { !$0.hasPrefix(".") && !$0.hasPrefix("~$") }.sorted()
         let isRead = { (name: String) in [".csv", ".xlsx"].contains { name.lowercased().hasSuffix($0) } }

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 package import Importing
 package import Job
@@ -90,9 +91,9 @@ extension Pull {
         let url = URL(filePath: folder)
         let names: [String]
         do {
-            names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            names = try Folder.names(in: folder)
         } catch {
-            throw SourceError("\(folder) can't be read: \(String(cString: strerror(errno)))")
+            throw SourceError("\(folder) can't be read: \(error)")
         }
         var listing = Listing()
         for name in names.sorted() where !isOnItsWay(name) {

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 
 /// A program that is run to its end, with an open file as its input and a time limit.
@@ -52,7 +53,7 @@ struct ChildProgram {
         var identifier: pid_t = 0
         let failure = posix_spawn(&identifier, path, &actions, &attributes, words + [nil], variables + [nil])
         guard failure == 0 else {
-            throw NotificationError("\(path) can't be started: \(String(cString: strerror(failure)))")
+            throw NotificationError("\(path) can't be started: \(SystemFailure(number: failure))")
         }
         return identifier
     }
@@ -110,7 +111,7 @@ private final class Output {
         guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }),
             fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0
         else {
-            throw NotificationError("no pipe can be made: \(String(cString: strerror(errno)))")
+            throw NotificationError("no pipe can be made: \(SystemFailure())")
         }
         (reader, writer) = (ends[0], ends[1])
     }

@@ -44,10 +44,9 @@ final class ReportFile {
     /// Copies the content of another file so far to the end of this one.
     func append(contentsOf other: ReportFile) throws(ReportError) {
         try other.flush()
-        guard let handle = FileHandle(forReadingAtPath: other.path) else {
-            throw .failed(path: other.path, reason: Self.lastError())
-        }
-        defer { try? handle.close() }
+        let descriptor = open(other.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .failed(path: other.path, reason: Self.lastError()) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         while let piece = try Self.piece(of: handle, at: other.path) {
             buffer.append(contentsOf: piece)
             size += piece.count
@@ -98,5 +97,6 @@ final class ReportFile {
         }
     }
 
-    static func lastError() -> String { String(cString: strerror(errno)) }
+    /// Why the system's last call failed.
+    static func lastError() -> String { SystemFailure().description }
 }

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Glibc
 import Reconciliation
@@ -145,6 +146,6 @@ struct ReportFolder {
         if FileManager.default.fileExists(atPath: directory) { return "it is no folder" }
         if let link = DeadLink(onTheWayTo: directory) { return link.description }
         guard let cause = (error as? CocoaError)?.underlying as? POSIXError else { return error.localizedDescription }
-        return String(cString: strerror(cause.code.rawValue))
+        return SystemFailure(number: cause.code.rawValue).description
     }
 }

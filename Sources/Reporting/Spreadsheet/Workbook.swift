@@ -99,7 +99,7 @@ final class Workbook {
         let room = try ReportFile.temporary("\(folder)/.room-")
         room.remove()
         let number = withExtendedLifetime(room.handle) { posix_fallocate($0.fileDescriptor, 0, bytes) }
-        guard number == 0 else { throw .failed(path: path, reason: String(cString: strerror(number))) }
+        guard number == 0 else { throw .failed(path: path, reason: SystemFailure(number: number).description) }
     }
 
     func check(_ error: lxw_error) throws(ReportError) {
