@@ -1,3 +1,4 @@
+import HTTP
 import Synchronization
 
 /// Keeps the number of requests in flight within an adaptive limit; those beyond it wait in line.
@@ -7,18 +8,16 @@ final class ConcurrencyGate: Sendable {
     private struct State {
         var limit: AdaptiveLimit
         var inFlight = 0
-        var nextTicket = 0
-        /// The tickets of those who wait, in order of arrival; a cancelled one is no longer in `waiters`.
-        var line: [Int] = []
-        var waiters: [Int: Waiter] = [:]
+        var nextTicket: UInt64 = 0
+        /// Those who wait, by their tickets.
+        var line = WaitingLine<Waiter>()
         /// Tickets that were cancelled before they were in line.
-        var cancelled: Set<Int> = []
+        var cancelled: Set<UInt64> = []
 
         /// Takes out of the line as many as there is room for.
         mutating func admit() -> [Waiter] {
             var admitted: [Waiter] = []
-            while inFlight < limit.limit, !line.isEmpty {
-                guard let waiter = waiters.removeValue(forKey: line.removeFirst()) else { continue }
+            while inFlight < limit.limit, let waiter = line.next() {
                 inFlight += 1
                 admitted.append(waiter)
             }
@@ -69,21 +68,20 @@ final class ConcurrencyGate: Sendable {
         }
     }
 
-    private func standInLine(_ waiter: Waiter, ticket: Int) {
+    private func standInLine(_ waiter: Waiter, ticket: UInt64) {
         let admitted: [Waiter]? = state.withLock { state in
             if state.cancelled.contains(ticket) { return nil }
-            state.line.append(ticket)
-            state.waiters[ticket] = waiter
+            state.line.append(waiter, identifier: ticket)
             return state.admit()
         }
         guard let admitted else { return waiter.resume(throwing: CancellationError()) }
         for waiter in admitted { waiter.resume() }
     }
 
-    private func cancel(_ ticket: Int) {
+    private func cancel(_ ticket: UInt64) {
         let waiter = state.withLock { state in
             state.cancelled.insert(ticket)
-            return state.waiters.removeValue(forKey: ticket)
+            return state.line.remove(ticket)
         }
         waiter?.resume(throwing: CancellationError())
     }

@@ -1,20 +1,22 @@
 /// A line of elements that wait for a free slot, in order. Leaving it early takes no longer than being served.
-struct WaitingLine<Element> {
+package struct WaitingLine<Element> {
     private var order: [UInt64] = []
     private var served = 0
     private var elements: [UInt64: Element] = [:]
 
-    mutating func append(_ element: Element, identifier: UInt64) {
+    package init() {}
+
+    package mutating func append(_ element: Element, identifier: UInt64) {
         order.append(identifier)
         elements[identifier] = element
     }
 
-    mutating func remove(_ identifier: UInt64) -> Element? {
+    package mutating func remove(_ identifier: UInt64) -> Element? {
         elements.removeValue(forKey: identifier)
     }
 
     /// Takes the element that has waited longest.
-    mutating func next() -> Element? {
+    package mutating func next() -> Element? {
         defer { forgetServed() }
         while served < order.count {
             let identifier = order[served]
