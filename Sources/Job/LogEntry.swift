@@ -23,3 +23,12 @@ public struct LogEntry: Sendable {
         self.runID = runID
     }
 }
+
+extension LogEntry {
+    /// A session went away, and is waited for.
+    ///
+    /// - Parameter why: what the database, or the connection to it, said of that.
+    package static func lostDatabase(_ why: String, runID: Int64? = nil) -> LogEntry {
+        LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why], runID: runID)
+    }
+}

@@ -80,7 +80,7 @@ extension LedgerSession {
         try await retrying(
             patience: settings.conflictPatience,
             regain: { why async throws(LedgerError) in
-                log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+                log(.lostDatabase(why))
                 try await reconnect(within: settings.patience)
                 try await prepareImport(of: kind)
             },

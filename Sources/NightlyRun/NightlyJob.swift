@@ -57,7 +57,7 @@ public struct NightlyJob: Sendable {
         do {
             // A dry run's shadows exist only once.
             return try await retrying(patience: start.options.isDryRun ? 0 : settings.patience) { why in
-                log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+                log(.lostDatabase(why))
                 try await start.session.reconnect(within: settings.patience)
             } _: {
                 checkpoint(.connected)

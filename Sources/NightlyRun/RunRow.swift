@@ -19,7 +19,7 @@ struct RunRow {
     }
 
     private func regain(_ why: String) async throws {
-        job.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why], runID: runID))
+        job.log(.lostDatabase(why, runID: runID))
         try await session.reconnect(within: job.settings.patience)
         let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
         guard isOurs, try await session.tryLock(.run(runID)) else {

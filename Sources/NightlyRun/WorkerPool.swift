@@ -99,7 +99,7 @@ struct WorkerPool {
                 wasLost = true
                 losses = recorded > 0 ? 1 : losses + 1
                 guard losses <= mostReconnects else { throw LedgerError.connectionLost(why) }
-                context.log(.warning, "lost the database, waiting for it", fields: ["error": why])
+                context.log(.lostDatabase(why, runID: context.runID))
                 try await session.reconnect(within: context.settings.patience)
             }
         }
