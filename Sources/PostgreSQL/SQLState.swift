@@ -12,11 +12,9 @@ public struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConver
 }
 
 extension SQLState {
-    public static let connectionFailure = SQLState(rawValue: "08006")
     public static let protocolViolation = SQLState(rawValue: "08P01")
-    public static let invalidTextRepresentation = SQLState(rawValue: "22P02")
-    public static let foreignKeyViolation = SQLState(rawValue: "23503")
-    public static let uniqueViolation = SQLState(rawValue: "23505")
+    /// Several rows, though one was meant.
+    public static let cardinalityViolation = SQLState(rawValue: "21000")
     public static let readOnlyTransaction = SQLState(rawValue: "25006")
     public static let invalidAuthorization = SQLState(rawValue: "28000")
     public static let invalidPassword = SQLState(rawValue: "28P01")
@@ -26,7 +24,6 @@ extension SQLState {
     public static let serializationFailure = SQLState(rawValue: "40001")
     public static let deadlockDetected = SQLState(rawValue: "40P01")
     public static let insufficientPrivilege = SQLState(rawValue: "42501")
-    public static let syntaxError = SQLState(rawValue: "42601")
     public static let undefinedColumn = SQLState(rawValue: "42703")
     public static let undefinedFunction = SQLState(rawValue: "42883")
     public static let undefinedTable = SQLState(rawValue: "42P01")
@@ -38,7 +35,6 @@ extension SQLState {
     public static let cannotConnectNow = SQLState(rawValue: "57P03")
     public static let databaseDropped = SQLState(rawValue: "57P04")
     public static let idleSessionTimeout = SQLState(rawValue: "57P05")
-    public static let raisedException = SQLState(rawValue: "P0001")
 }
 
 extension SQLState {

@@ -77,11 +77,6 @@ extension LedgerSession {
     }
 }
 
-extension SQLState {
-    /// Several rows, though one was meant.
-    static let cardinalityViolation = SQLState(rawValue: "21000")
-}
-
 extension ResolutionOutcome {
     fileprivate init(_ word: String, of decision: Resolution.Decision) throws {
         if word == decision.rawValue {
