@@ -155,9 +155,9 @@ import Testing
             Issue.record("not a resolve")
             return
         }
-        #expect(resolution.transactionID.text == "42" && resolution.decision == .delivered)
+        #expect(resolution.transactionID.text == "42")
         #expect(resolution.by == "sue" && resolution.note == "by mail")
-        #expect(resolution.userID == "anna" && resolution.orderID == "o-1")
+        #expect(resolution.decision == .delivered(to: Resolution.Recipient(userID: "anna"), orderID: "o-1"))
         #expect(resolution.bundleID?.text == "com.example.game" && resolution.environment == .sandbox)
     }
 }

@@ -231,10 +231,10 @@ import Testing
             let desk = try await ledger.session(as: "iap_support")
             defer { desk.close() }
             var resolution = Resolution(
-                transactionID: try #require(TransactionID("1")), decision: .delivered, by: "sue", note: "a ticket")
+                transactionID: try #require(TransactionID("1")), decision: .delivered(), by: "sue", note: "a ticket")
             #expect(try await desk.carryOut(resolution) == .deliveredToNobody)
             resolution.transactionID = try #require(TransactionID("2"))
-            (resolution.userID, resolution.isUnknownUser) = ("ann", true)
+            resolution.decision = .delivered(to: Resolution.Recipient(userID: "ann", isUnknown: true))
             #expect(try await desk.carryOut(resolution) == .done)
         }
     }
@@ -246,7 +246,7 @@ import Testing
             let desk = try await ledger.session(as: "iap_support")
             defer { desk.close() }
             var resolution = Resolution(
-                transactionID: try #require(TransactionID("1")), decision: .delivered, by: "sue", note: "a ticket")
+                transactionID: try #require(TransactionID("1")), decision: .delivered(), by: "sue", note: "a ticket")
             #expect(try await desk.carryOut(resolution) == .done)
             #expect(try await desk.carryOut(resolution) == .unchanged(.alreadyDelivered))
             resolution.decision = .reopened

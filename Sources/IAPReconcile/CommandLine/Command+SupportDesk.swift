@@ -26,15 +26,6 @@ extension Command {
         let note = try options.needed(CommandTable.why)
         var resolution = Resolution(
             transactionID: subject.transactionID, decision: try decision(options), by: who, note: note)
-        resolution.userID = try options.text("user")
-        resolution.orderID = try options.text("order")
-        if resolution.decision != .delivered, resolution.userID != nil || resolution.orderID != nil {
-            throw UsageError("--user and --order say to whom it was delivered; they go with --delivered")
-        }
-        resolution.isUnknownUser = options.has("unknown-user")
-        guard !resolution.isUnknownUser || resolution.userID != nil else {
-            throw UsageError("--unknown-user goes with --user")
-        }
         resolution.bundleID = subject.bundleID
         resolution.environment = subject.environment
         return .resolve(resolution)
@@ -94,14 +85,30 @@ extension Command {
 
     private static func decision(_ options: OptionValues) throws(UsageError) -> Resolution.Decision {
         let decisions: [(String, Resolution.Decision)] = [
-            ("delivered", .delivered), ("dismissed", .dismissed), ("refunded", .refunded), ("reopen", .reopened),
+            ("delivered", .delivered()), ("dismissed", .dismissed), ("refunded", .refunded), ("reopen", .reopened),
             ("deliver", .redelivery),
         ]
         let meant = decisions.filter { options.has($0.0) }
         guard meant.count == 1 else {
             throw UsageError("resolve needs one of --delivered, --deliver, --dismissed, --refunded and --reopen")
         }
-        return meant[0].1
+        return try completed(meant[0].1, options)
+    }
+
+    /// The decision with what the options say of whom it was delivered to.
+    private static func completed(
+        _ decision: Resolution.Decision, _ options: OptionValues
+    ) throws(UsageError) -> Resolution.Decision {
+        let (userID, orderID) = (try options.text("user"), try options.text("order"))
+        let isDelivered = decision == .delivered()
+        guard isDelivered || (userID == nil && orderID == nil) else {
+            throw UsageError("--user and --order say to whom it was delivered; they go with --delivered")
+        }
+        let isUnknown = options.has("unknown-user")
+        guard !isUnknown || userID != nil else { throw UsageError("--unknown-user goes with --user") }
+        guard isDelivered else { return decision }
+        return .delivered(
+            to: userID.map { Resolution.Recipient(userID: $0, isUnknown: isUnknown) }, orderID: orderID)
     }
 }
 

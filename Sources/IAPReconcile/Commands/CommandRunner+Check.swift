@@ -69,7 +69,8 @@ extension CommandRunner {
         case .severalOwners(let users):
             "evidence speaks for \(users.joined(separator: " and for ")); say with --user to whom it was delivered"
         case .unchanged(.unknownUser):
-            "nobody has heard of the user “\(resolution.userID ?? "")”; if that is right, say so with --unknown-user"
+            "nobody has heard of the user “\(resolution.decision.recipient?.userID ?? "")”; if that is right, say so with "
+                + "--unknown-user"
         case .unchanged(.alreadyDelivered) where resolution.decision == .reopened:
             "\(id) is delivered, and not by hand alone; see iap-reconcile check \(id.shellWord)"
         case .unchanged(.alreadyDelivered): "\(id) is delivered already; see iap-reconcile check \(id.shellWord)"

@@ -14,7 +14,7 @@ extension LedgerSession {
                         .decode("outcome", as: String.self)
                     if word == "several_owners" { return .severalOwners(try await owners(of: resolution)) }
                     let outcome = try ResolutionOutcome(word, of: resolution.decision)
-                    guard outcome == .done, resolution.decision == .delivered, resolution.userID == nil,
+                    guard outcome == .done, case .delivered(to: nil, orderID: _) = resolution.decision,
                         try await isDeliveredToNobody(resolution)
                     else { return outcome }
                     return .deliveredToNobody
@@ -66,20 +66,39 @@ extension LedgerSession {
                 \(resolution.transactionID.text), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
                 \(resolution.environment?.rawValue)) AS outcome
             """
-        case .delivered, .dismissed, .refunded:
-            """
-            SELECT resolve(
-                \(resolution.transactionID.text), \(resolution.decision.rawValue), \(resolution.by), \(resolution.note),
-                \(resolution.bundleID?.text), \(resolution.environment?.rawValue), \(resolution.userID),
-                \(resolution.orderID), \(resolution.isUnknownUser)) AS outcome
-            """
+        case .delivered(let recipient, let orderID): resolve(resolution, recipient, orderID: orderID)
+        case .dismissed, .refunded: resolve(resolution)
+        }
+    }
+
+    private func resolve(
+        _ resolution: Resolution, _ recipient: Resolution.Recipient? = nil, orderID: String? = nil
+    ) -> SQL {
+        """
+        SELECT resolve(
+            \(resolution.transactionID.text), \(resolution.decision.word), \(resolution.by), \(resolution.note),
+            \(resolution.bundleID?.text), \(resolution.environment?.rawValue), \(recipient?.userID), \(orderID),
+            \(recipient?.isUnknown ?? false)) AS outcome
+        """
+    }
+}
+
+extension Resolution.Decision {
+    /// What the database gives for it once it is carried out; what ends a case is also called so.
+    fileprivate var word: String {
+        switch self {
+        case .delivered: "delivered"
+        case .dismissed: "dismissed"
+        case .refunded: "refunded"
+        case .reopened: "reopened"
+        case .redelivery: "redelivery"
         }
     }
 }
 
 extension ResolutionOutcome {
     fileprivate init(_ word: String, of decision: Resolution.Decision) throws {
-        if word == decision.rawValue {
+        if word == decision.word {
             self = .done
         } else if let reason = Reason(rawValue: word) {
             self = .unchanged(reason)

@@ -1,9 +1,9 @@
 /// What the support desk decides on a transaction.
 public struct Resolution: Hashable, Sendable {
     /// What becomes of the transaction.
-    public enum Decision: String, Hashable, Sendable, CaseIterable {
-        /// The goods were delivered by hand.
-        case delivered
+    public enum Decision: Hashable, Sendable {
+        /// The goods were delivered by hand: to somebody, otherwise to the case's only owner; and perhaps for an order.
+        case delivered(to: Recipient? = nil, orderID: String? = nil)
         /// Nothing is owed after all.
         case dismissed
         /// The money went back.
@@ -12,6 +12,23 @@ public struct Resolution: Hashable, Sendable {
         case reopened
         /// The app's server shall deliver it, without the customer.
         case redelivery
+
+        /// To whom it was delivered, if that was said.
+        public var recipient: Recipient? {
+            if case .delivered(let recipient, _) = self { recipient } else { nil }
+        }
+    }
+
+    /// A user to whom something was delivered by hand.
+    public struct Recipient: Hashable, Sendable {
+        public let userID: String
+        /// Whether it is right that nobody has heard of that user before.
+        public let isUnknown: Bool
+
+        public init(userID: String, isUnknown: Bool = false) {
+            self.userID = userID
+            self.isUnknown = isUnknown
+        }
     }
 
     public var transactionID: TransactionID
@@ -22,11 +39,6 @@ public struct Resolution: Hashable, Sendable {
     /// Which is meant, if the same id is known in several apps or environments.
     public var bundleID: BundleID?
     public var environment: Environment?
-    /// To whom it was delivered, and for which order; `nil` for the case's only owner.
-    public var userID: String?
-    /// Whether it is right that nobody has heard of that user before.
-    public var isUnknownUser = false
-    public var orderID: String?
 
     public init(transactionID: TransactionID, decision: Decision, by who: String, note: String) {
         self.transactionID = transactionID

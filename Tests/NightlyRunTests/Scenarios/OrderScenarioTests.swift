@@ -40,7 +40,7 @@ import Testing
             let first = play.buy("1000000000004211", hoursAgo: 210)
             try await play.upload(play.receipt([first]), for: first)
             #expect(try only(try await play.night().findings).orderIDs == ["o-1"])
-            #expect(try await play.decide(.delivered, first) == .done)
+            #expect(try await play.decide(.delivered(), first) == .done)
             let second = play.buy("1000000000004212")
             try await play.upload(play.receipt([first, second]), for: second)
             let found = try only(try await play.night(2).findings)

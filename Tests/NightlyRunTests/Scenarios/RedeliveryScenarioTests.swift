@@ -279,7 +279,7 @@ import Verification
             let assessment = try #require(left.findings.cases.first).assessment
             #expect(try await play.verdict(on: lost[0].id) == .owed(assessment))
             // The server may still come for it, until somebody gives it by hand.
-            #expect(try await play.decide(.delivered, lost[0]) == .done)
+            #expect(try await play.decide(.delivered(), lost[0]) == .done)
             let taken = try await onServer(play) { server in try await take(server) }
             #expect(taken.isEmpty)
         }

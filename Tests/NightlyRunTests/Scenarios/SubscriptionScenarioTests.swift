@@ -201,7 +201,7 @@ import Testing
                 #expect(known.lostOrder?.assessment.likelihood == .high)
             }
             let resolution = Resolution(
-                transactionID: found.key.id, decision: .delivered, by: "sue", note: "granted by hand")
+                transactionID: found.key.id, decision: .delivered(), by: "sue", note: "granted by hand")
             #expect(try await desk.carryOut(resolution) == .done)
             #expect(try await play.count("iap.black WHERE delivered_by = 'resolved'") == 2)
             #expect(try await play.night(2).findings.cases.isEmpty)

@@ -37,7 +37,7 @@ import Verification
             #expect(results.map(\.outcome) == [.white] && results.map(\.key.id.text) == [gems.id])
             let id = try #require(TransactionID(gems.id))
             let resolved = try await desk(play).carryOut(
-                Resolution(transactionID: id, decision: .delivered, by: "sue", note: "by hand"))
+                Resolution(transactionID: id, decision: .delivered(), by: "sue", note: "by hand"))
             #expect(resolved == .done)
             _ = try await play.night()
             try await play.upload(play.receipt([gems]), for: gems)

@@ -134,9 +134,9 @@ import Testing
             _ = try await play.night()
             try await play.admit(gems, for: "bob")
             #expect(try await play.verdict(on: gems.id) == .contested(["anna", "bob"]))
-            #expect(try await play.decide(.delivered, gems) == .severalOwners(["anna", "bob"]))
+            #expect(try await play.decide(.delivered(), gems) == .severalOwners(["anna", "bob"]))
             #expect(try await play.decide(.redelivery, gems) == .severalOwners(["anna", "bob"]))
-            #expect(try await play.decide(.delivered, gems) { $0.userID = "bob" } == .done)
+            #expect(try await play.decide(.delivered(to: Resolution.Recipient(userID: "bob")), gems) == .done)
         }
     }
 

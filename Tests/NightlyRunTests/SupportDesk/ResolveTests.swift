@@ -7,8 +7,11 @@ import Testing
 
 /// Decisions of the support desk, with the nights that follow: each night's control totals must balance.
 @Suite struct ResolveTests {
-    @Test(arguments: [Resolution.Decision.delivered, .dismissed, .refunded])
-    func aWrongDecisionIsTakenBack(decision: Resolution.Decision) async throws {
+    @Test(
+        arguments: [
+            (.delivered(), .delivered), (.dismissed, .dismissed), (.refunded, .refunded),
+        ] as [(Resolution.Decision, CaseEnd)])
+    func aWrongDecisionIsTakenBack(decision: Resolution.Decision, end: CaseEnd) async throws {
         try await withPlay { play in
             let gems = play.buy("1000000001")
             try await play.upload(play.receipt([gems]), for: gems)
@@ -16,7 +19,7 @@ import Testing
             let before = try await play.check(gems.id).transactions.first
             #expect(try await play.decide(decision, gems) == .done)
             let decided = try await play.check(gems.id).transactions.first
-            #expect(decided?.lostOrder?.closing?.how.rawValue == decision.rawValue)
+            #expect(decided?.lostOrder?.closing?.how == end)
             #expect(decided?.lostOrder?.closing?.who == "sue")
             #expect(try await play.night(2).report.cases.total == 0)
 
@@ -44,7 +47,7 @@ import Testing
             let gems = play.buy("1000000002")
             try await play.upload(play.receipt([gems]), for: gems)
             _ = try await play.night(1)
-            try await play.decide(.delivered, gems)
+            try await play.decide(.delivered(), gems)
             _ = try await play.night(2)
             #expect(try await play.count("iap.receipts WHERE state = 'settled'") == 1)
             try await play.decide(.reopened, gems)
@@ -62,7 +65,7 @@ import Testing
             let gems = play.buy("1000000008")
             try await play.upload(play.receipt([gems]), for: gems)
             _ = try await play.night(1)
-            try await play.decide(.delivered, gems)
+            try await play.decide(.delivered(), gems)
             _ = try await play.night(2)
             try await play.administer(
                 """
@@ -83,12 +86,9 @@ import Testing
         try await withPlay { play in
             let gems = play.buy("1000000003")
             try await play.admit(gems)
-            try await play.decide(.delivered, gems) { resolution in
-                resolution.userID = "bob"
-                resolution.orderID = "o-1"
-                // Nobody has ever heard of bob.
-                resolution.isUnknownUser = true
-            }
+            // Nobody has ever heard of bob.
+            let bob = Resolution.Recipient(userID: "bob", isUnknown: true)
+            try await play.decide(.delivered(to: bob, orderID: "o-1"), gems)
             guard case .delivered("bob", _, nil) = try await play.verdict(on: "o-1") else {
                 Issue.record("not delivered to bob")
                 return
@@ -113,7 +113,7 @@ import Testing
         try await withPlay { play in
             let gems = play.buy("1000000006")
             try await play.admit(gems)
-            for decision in [Resolution.Decision.delivered, .reopened] {
+            for decision in [Resolution.Decision.delivered(), .reopened] {
                 let error = await #expect(throws: JobError.self) {
                     try await play.decide(decision, gems, as: role)
                 }
