@@ -13,7 +13,7 @@ enum Connecting {
         let result = await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: connect(keywords)) }
         }
-        return Session(try result.get(), settings)
+        return try Session(result.get(), settings)
     }
 
     private static func check(_ conninfo: String) throws(PostgreSQLError) {

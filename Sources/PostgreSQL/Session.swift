@@ -11,11 +11,16 @@ final class Session {
     let target: String
     private let notices: NoticeReceiver
 
-    /// Takes over a handle that is connected.
-    init(_ handle: OpaquePointer, _ settings: ConnectionSettings) {
+    /// Takes over a handle that is connected, also if that fails.
+    init(_ handle: OpaquePointer, _ settings: ConnectionSettings) throws(PostgreSQLError) {
+        do {
+            socket = try Socket(PQsocket(handle), patience: settings.replyTimeout)
+        } catch {
+            PQfinish(handle)
+            throw error
+        }
         self.handle = handle
         PQsetnonblocking(handle, 1)
-        socket = Socket(PQsocket(handle), patience: settings.replyTimeout)
         canceller = Canceller(handle)
         serverVersion = Int(PQserverVersion(handle))
         processID = PQbackendPID(handle)

@@ -12,12 +12,20 @@ final class Socket {
     private let writing: Readiness
     private let clock: any DispatchSourceTimer
 
-    init(_ descriptor: Int32, patience: TimeInterval?) {
+    /// - Throws: a connection error if the program has too many files open.
+    init(_ descriptor: Int32, patience: TimeInterval?) throws(PostgreSQLError) {
+        // Each source has its own duplicate, so that libpq may close the socket before a source has finished.
+        let first = try Self.duplicate(descriptor)
+        let second: Int32
+        do {
+            second = try Self.duplicate(descriptor)
+        } catch {
+            _ = Foundation.close(first)
+            throw error
+        }
         self.descriptor = descriptor
         self.patience = patience
         let queue = DispatchQueue(label: "PostgreSQL.Socket")
-        // Each source has its own duplicate, so that libpq may close the socket before a source has finished.
-        let (first, second) = (Self.duplicate(descriptor), Self.duplicate(descriptor))
         let reader = DispatchSource.makeReadSource(fileDescriptor: first, queue: queue)
         let writer = DispatchSource.makeWriteSource(fileDescriptor: second, queue: queue)
         reading = Readiness(reader, first, waiter)
@@ -59,7 +67,13 @@ final class Socket {
     }
 
     /// Duplicates a descriptor so that child programs do not inherit it.
-    private static func duplicate(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+    private static func duplicate(_ descriptor: Int32) throws(PostgreSQLError) -> Int32 {
+        let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard duplicate >= 0 else {
+            throw PostgreSQLError(.connection, "its socket can't be waited for: \(String(cString: strerror(errno)))")
+        }
+        return duplicate
+    }
 
     func close() {
         clock.cancel()

@@ -4,8 +4,8 @@ import CCurl
 ///
 /// Only the transfer loop's thread uses it, except for `wake`, which libcurl allows from any thread. It is safe to
 /// send, because the mailbox lets nobody wake a handle that the loop has released.
-struct MultiHandle: @unchecked Sendable {
-    let pointer: UnsafeMutableRawPointer
+struct MultiHandle: Sendable {
+    nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
 
     /// Initialises libcurl once for the process; libcurl lets several threads ask for it.
     private static let globalInitialisation = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
