@@ -67,6 +67,9 @@ public enum ProductKind: IDKind {
     public static let longest = 255
 }
 
+/// The id of a transaction: one purchase, or one period of a subscription.
 public typealias TransactionID = TextID<TransactionKind>
+/// The id of an app.
 public typealias BundleID = TextID<BundleKind>
+/// The id of a product, which is an app's own: another app may have one of the same id.
 public typealias ProductID = TextID<ProductKind>

@@ -10,10 +10,14 @@ public struct AccountStep: SetupStep {
         self.user = user
     }
 
+    /// The command that makes it.
     public func missing() throws -> [String] {
         SystemUser(named: user) == nil ? [command.joined(separator: " ")] : []
     }
 
+    /// Runs that command.
+    ///
+    /// - Throws: `SetupError` to everybody but root.
     public func perform() throws {
         guard SystemUser.isRoot else { throw SetupError("Only root can make the user \(user). Run setup as root.") }
         try Program.run(command)
@@ -43,10 +47,14 @@ public struct FoldersStep: SetupStep {
         self.group = group ?? owner
     }
 
+    /// Those that are not there, and the folders above them that are not.
     public func missing() throws -> [String] {
         absent.map { "\($0), of \(owner):\(group), mode 750" }
     }
 
+    /// Makes these folders.
+    ///
+    /// - Throws: `SetupError` if one can't be made.
     public func perform() throws {
         for path in absent {
             // Whatever the umask.
@@ -105,12 +113,14 @@ public struct SecretStep: SetupStep {
     /// - Throws: `SetupError` if it is not there, can't be read, or is empty.
     public static func check(_ source: String) throws { _ = try contents(of: source) }
 
+    /// The file, unless it holds this secret, and nobody else may read it.
     public func missing() throws -> [String] {
         let secret = try given
         let isInPlace = try file.isInPlace(with: secret)
         return isInPlace ? [] : ["\(place), of \(user), mode 600, from \(source)"]
     }
 
+    /// Writes the secret there.
     public func perform() throws {
         try file.write(try given)
     }
@@ -142,11 +152,13 @@ public struct TimerStep: SetupStep {
             && (try? Program.run(["systemctl", "cat", unit], isQuiet: true)) != nil
     }
 
+    /// The command that enables it.
     public func missing() throws -> [String] {
         (try? Program.run(["systemctl", "is-enabled", "--quiet", Self.unit], isQuiet: true)) == nil
             ? ["systemctl enable --now \(Self.unit)"] : []
     }
 
+    /// Enables it, and starts it at once: a night does not wait until the machine starts anew.
     public func perform() throws {
         try Program.run(["systemctl", "enable", "--now", Self.unit])
     }

@@ -6,7 +6,8 @@ public protocol LoginStep: SetupStep {
     var owner: OwnerAccess { get }
     /// The user of the system that they run as.
     var user: String { get }
-    /// The connection string of a role, as the configuration has it.
+    /// The connection string of a role, as the configuration is to have it. It holds no password: libpq finds
+    /// one that is needed in `serviceFile`.
     func conninfo(of role: LoginRole) -> String
     /// The file of services that the connection strings name; `nil` if they name none.
     var serviceFile: String? { get }

@@ -19,14 +19,17 @@ public struct PasswordLoginStep: LoginStep {
 
     public var serviceFile: String? { path }
 
+    /// The role's service, by its name.
     public func conninfo(of role: LoginRole) -> String { "service=\(role.name)" }
 
+    /// New passwords and the file of them, if a role can't log in by those that are there.
     public func missing() async throws -> [String] {
         if try await RolesStep(owner).missing().isEmpty, try isDescribed(), try await refusal() == nil { return [] }
         let roles = LoginRole.allCases.map(\.name).joined(separator: ", ")
         return ["new passwords of \(roles)", "\(path), of \(user), mode 600: a service for each of them"]
     }
 
+    /// Gives each role a new password, writes them, and looks whether each can log in.
     public func perform() async throws {
         var numbers = SystemRandomNumberGenerator()
         let passwords = LoginRole.allCases.map { role in

@@ -16,8 +16,10 @@ public struct PeerLoginStep: LoginStep {
         self.user = user
     }
 
+    /// As the owner reaches the database, by the role.
     public func conninfo(of role: LoginRole) -> String { owner.address.reached(by: role.name).text }
 
+    /// The lines that the server's files lack, if a role can't log in.
     public func missing() async throws -> [String] {
         if try await RolesStep(owner).missing().isEmpty, try await refusal() == nil { return [] }
         let files = try await files()
@@ -27,6 +29,7 @@ public struct PeerLoginStep: LoginStep {
         return lines + ["SELECT pg_reload_conf()"]
     }
 
+    /// Adds these lines, and waits until each role can log in. If the server can't read them, leaves all as it was.
     public func perform() async throws {
         let files = try await files()
         let names = try PlacedFile(existing: files.names)

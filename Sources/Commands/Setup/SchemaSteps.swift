@@ -9,6 +9,7 @@ public struct DatabaseStep: SetupStep {
         self.owner = owner
     }
 
+    /// The statement that creates it.
     public func missing() async throws -> [String] {
         let name = owner.database
         let isThere = try await owner.session(in: "postgres") { session async throws(LedgerError) in
@@ -17,6 +18,7 @@ public struct DatabaseStep: SetupStep {
         return isThere ? [] : ["CREATE DATABASE \(name) ENCODING 'UTF8' TEMPLATE template0"]
     }
 
+    /// Creates it, in UTF-8.
     public func perform() async throws {
         let name = owner.database
         try await owner.session(in: "postgres") { session async throws(LedgerError) in
@@ -34,6 +36,9 @@ public struct SchemaStep: SetupStep {
         self.owner = owner
     }
 
+    /// The migrations that it has not had.
+    ///
+    /// - Throws: what `checkSchema` does for a schema that this program can't bring up to date.
     public func missing() async throws -> [String] {
         guard try await DatabaseStep(owner).missing().isEmpty else { return Self.lines(Migration.all) }
         let state = try await owner.session { session async throws(LedgerError) in
@@ -54,6 +59,7 @@ public struct SchemaStep: SetupStep {
         }
     }
 
+    /// Runs these migrations.
     public func perform() async throws {
         try await owner.session { session async throws(LedgerError) in _ = try await session.migrate() }
     }
@@ -73,6 +79,7 @@ public struct RolesStep: SetupStep {
         self.owner = owner
     }
 
+    /// The file of roles, if one of them is not there, or lacks a right.
     public func missing() async throws -> [String] {
         let roles = LedgerRole.allCases.map(\.rawValue).joined(separator: ", ")
         let line = "sql/roles.sql: \(roles), each with just what it needs"
@@ -81,6 +88,7 @@ public struct RolesStep: SetupStep {
         return isLacking ? [line] : []
     }
 
+    /// Creates the roles, and grants each what it needs.
     public func perform() async throws {
         try await owner.session { session async throws(LedgerError) in try await session.grantRoles() }
     }

@@ -67,7 +67,7 @@ package actor ImportReader {
 
     /// The next lines; `nil` at the file's end, or if the import was asked to stop.
     ///
-    /// - Throws: `ImportError`.
+    /// - Throws: `ImportError`, and what the source throws, such as `GunzipSource.Damaged`.
     package func next() throws -> ReadLines? {
         do {
             return try read()

@@ -7,7 +7,7 @@ public struct DatabaseAddress: Sendable, Equatable {
 
     /// Reads what libpq understands, or the name of a database alone.
     ///
-    /// - Throws: `LedgerError.failed`, without the text, which may hold a password.
+    /// - Throws: `LedgerError.unusableSettings`, without the text, which may hold a password.
     public init(_ text: String) throws(LedgerError) {
         do {
             string = try ConnectionString(text)
