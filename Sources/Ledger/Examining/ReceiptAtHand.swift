@@ -41,7 +41,7 @@ extension LedgerSession {
     /// The latest receipts, which are found by the key of each bucket.
     private func latestReceipts(of app: BundleID) async throws -> [Int64] {
         var latest: [Int64] = []
-        for bucket in Int16(0)..<64 {
+        for bucket in Bucket.all {
             latest += try await connection.query(
                 """
                 SELECT receipt_id

@@ -40,7 +40,7 @@ extension LedgerSession {
         let servers = try await connection.query(
             """
             SELECT nodename || ':' || nodeport AS server, min(bucket)::smallint AS bucket
-            FROM generate_series(0, 63) AS every (bucket)
+            FROM unnest(\(Array(Bucket.all))) AS every (bucket)
             JOIN pg_catalog.pg_dist_shard
                 ON logicalrelid = 'iap.receipts'::regclass
                 AND worker_hash(bucket::smallint) BETWEEN shardminvalue::integer AND shardmaxvalue::integer

@@ -13,13 +13,12 @@ extension LedgerSession {
             let drawn: Int64 = try await connection.only(
                 "SELECT coalesce(pg_sequence_last_value('iap.receipt_number'::regclass), 0) AS drawn"
             ).decode("drawn")
-            let buckets = Array(Int16(0)..<64)
-            let next = (drawn + 1) << 6
+            let next = (drawn + 1) * Int64(Bucket.count)
             let beyond: Int64? = try await connection.only(
                 """
-                SELECT max(receipt_id) >> 6 AS number
+                SELECT max(receipt_id) / \(Int64(Bucket.count)) AS number
                 FROM iap.receipts
-                WHERE bucket = ANY (\(buckets)) AND receipt_id >= \(next)
+                WHERE bucket = ANY (\(Array(Bucket.all))) AND receipt_id >= \(next)
                 """
             ).decode("number")
             // What a statement sees was numbered before it asks the sequence.

@@ -28,7 +28,7 @@ struct ReceiptsImport {
                 SELECT line, sha256(convert_to(payload, 'UTF8')) AS payload_sha256 FROM incoming
             )
             INSERT INTO incoming_keys (line, bucket, payload_sha256)
-            SELECT line, get_byte(payload_sha256, 0) & 63, payload_sha256 FROM hashed
+            SELECT line, get_byte(payload_sha256, 0) % \(Int32(Bucket.count)), payload_sha256 FROM hashed
             """)
     }
 
@@ -55,7 +55,7 @@ struct ReceiptsImport {
             FROM (
                 SELECT
                     bucket, payload_sha256, bundle_id, user_id, min(line) AS line,
-                    nextval('receipt_number') * 64 + bucket AS receipt_id,
+                    nextval('receipt_number') * \(Int64(Bucket.count)) + bucket AS receipt_id,
                     (array_agg(order_id ORDER BY line) FILTER (WHERE order_id IS NOT NULL))[1] AS order_id,
                     (array_agg(transaction_id ORDER BY line) FILTER (WHERE transaction_id IS NOT NULL))[1]
                         AS transaction_id,

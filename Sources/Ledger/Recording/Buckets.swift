@@ -1,5 +1,13 @@
 import PostgreSQL
 
+/// The slices of the inbox.
+enum Bucket {
+    /// How many there are: a number that the tables' constraints have, too, so it never changes.
+    static let count: Int16 = 64
+    /// All of them, by their numbers.
+    static let all = 0..<count
+}
+
 extension SQL.StringInterpolation {
     /// Whether a row of the inbox lies in these buckets. For one bucket, which may be large, the index gives the
     /// receipts in order. In a cluster such a statement is one server's, so it must name the bucket for each table.
@@ -30,7 +38,7 @@ extension SQL.StringInterpolation {
 
 extension Int64 {
     /// The bucket of the inbox in which the receipt of this id lies: the id says it.
-    var bucket: Int16 { Int16(self & 63) }
+    var bucket: Int16 { Int16(self & Int64(Bucket.count - 1)) }
 }
 
 extension Sequence<Int64> {

@@ -5,7 +5,7 @@ public import Reconciliation
 /// Advisory locks of a session: PostgreSQL frees them the moment the session's connection ends, so a killed worker
 /// holds nothing back, and a worker that lost its lock has lost the connection that it would commit with.
 public enum LedgerLock: Hashable, Sendable {
-    /// A bucket of the inbox, 0..<64.
+    /// A bucket of the inbox, one of `Bucket.all`.
     case bucket(Int)
     /// The night: held by an exclusive run alone, or by any number of shared ones.
     case night(isShared: Bool)
