@@ -61,14 +61,21 @@ COMMENT ON FUNCTION iap.adopted_for IS
 
 CREATE FUNCTION iap.other_ids_of(t iap.transactions) RETURNS SETOF iap.transactions
 LANGUAGE plpgsql STABLE ROWS 1 AS $$
+DECLARE
+    is_bought_once boolean := coalesce(iap.type_of(t) = 'non_consumable', false);
 BEGIN
-    RETURN QUERY
-    SELECT kin.*
-    FROM transactions AS kin
-    WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
-        AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
-        AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
-        AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions);
+    -- A consumable has one id.
+    IF is_bought_once OR t.web_order_line_item_id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT kin.*
+        FROM transactions AS kin
+        WHERE iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
+            AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment
+            AND kin.transaction_id <> t.transaction_id AND kin.place <> 'black'
+            -- No call for each period of a subscriber of years.
+            AND (is_bought_once OR kin.web_order_line_item_id = t.web_order_line_item_id)
+            AND iap.is_same_purchase(t, ROW(kin.*)::iap.transactions);
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION iap.other_ids_of IS
