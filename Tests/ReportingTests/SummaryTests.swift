@@ -96,6 +96,19 @@ import Testing
         #expect(lines.contains("  … and 4 more"))
     }
 
+    @Test func aCaseThatManyMayOwnNamesThreeAndCountsTheOthers() {
+        for (count, end) in [(0, "  unknown owner"), (3, "  u1, u2, u3"), (5, "  u1, u2, u3 and 2 more")] {
+            var summary = Summary(run: Sample.run(cases: 1), formats: Formats(timeZone: .gmt))
+            var found = Sample.lostOrder()
+            found.assessment = Assessment(
+                likelihood: .medium, reasons: [.ownerAmbiguous],
+                owner: count == 0 ? .unknown : .ambiguous((1...count).map { "u\($0)" }), orderIDs: [], action: .contact)
+            summary.add(found)
+            let lines = summary.text(location: "x").split(separator: "\n")
+            #expect(lines.contains { $0.hasPrefix("  medium  ") && $0.hasSuffix(end) }, "\(lines)")
+        }
+    }
+
     @Test func whatManyCasesHaveInCommonStandsFirst() throws {
         var run = Sample.run(cases: 4000)
         let bundleID = try #require(BundleID("com.example.game"))

@@ -43,9 +43,15 @@ struct SummaryCases {
     }
 
     private static func line(_ found: ReportedCase, _ formats: Formats) -> String {
-        let users = found.assessment.owner.candidates.prefix(3).map { Printable.text($0) }.joined(separator: ", ")
-        return "\(found.key.id)  \(found.productID)  \(found.price.map(Formats.text) ?? "price unknown")  "
-            + "\(formats.local(found.purchasedAt))  " + (users.isEmpty ? "unknown owner" : users)
+        "\(found.key.id)  \(found.productID)  \(found.price.map(Formats.text) ?? "price unknown")  "
+            + "\(formats.local(found.purchasedAt))  \(users(found.assessment.owner))"
+    }
+
+    private static func users(_ owner: Owner) -> String {
+        let users = owner.candidates
+        guard !users.isEmpty else { return "unknown owner" }
+        let named = users.prefix(3).map { Printable.text($0) }.joined(separator: ", ")
+        return users.count > 3 ? "\(named) and \(users.count - 3) more" : named
     }
 
     private static func line(_ customer: CustomerCases, _ formats: Formats) -> String {
