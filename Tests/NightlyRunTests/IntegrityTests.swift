@@ -118,8 +118,9 @@ private enum Edit: String, CaseIterable {
         case .receiptSettled:
             """
             UPDATE iap.receipts
-            SET state = 'settled', verified_at = now(), error_code = NULL, error_text = NULL, attempts = 0
-            WHERE receipt_id = (SELECT min(receipt_id) FROM iap.receipts WHERE state = 'unusable')
+            SET state = 'settled', verified_at = now(), error_code = NULL, error_text = NULL, attempts = 0,
+                next_attempt_at = NULL
+            WHERE receipt_id = (SELECT min(receipt_id) FROM iap.receipts WHERE state IN ('waiting', 'unusable'))
             """
         case .receiptRemoved:
             "DELETE FROM iap.receipts WHERE receipt_id = (SELECT min(receipt_id) FROM iap.sightings)"
