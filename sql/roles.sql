@@ -127,7 +127,7 @@ GRANT EXECUTE ON FUNCTION
     iap.take_untaken, iap.type_by, iap.type_of, iap.white_bought_once, iap.withdraw_all_restored,
     iap.withdraw_counted_twice,
     -- Whose it is, and cases.
-    iap.admitted_otherwise, iap.adopted_for, iap.case_mark, iap.certain_owner, iap.owners_by_history,
+    iap.admitted_otherwise, iap.adopted_for, iap.case_mark, iap.certain_owner, iap.is_order_used, iap.owners_by_history,
     iap.owners_of, iap.taken_until, iap.watch_again,
     -- The batch.
     iap.add_sightings, iap.confirm, iap.enter_unlocked, iap.fills_in, iap.hear, iap.hear_patiently,

@@ -1675,11 +1675,7 @@ BEGIN
         OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
     THEN
         RETURN 'wrong_user';
-    ELSIF EXISTS (
-        SELECT FROM transactions AS served
-        WHERE served.order_id = claim_outcome.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
-            AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
-    THEN
+    ELSIF iap.is_order_used(t, claim_outcome.order_id) THEN
         RETURN 'order_used';
     ELSIF cardinality(owners) > 1 THEN
         RETURN 'undecided';
@@ -3990,6 +3986,20 @@ $_$;
 
 COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) IS 'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for each purchase that is its own original.';
 
+CREATE FUNCTION iap.is_order_used(t iap.transactions, order_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    -- Orders are looked for in the collation that they are sorted by: see iap.receipts_of.
+    RETURN EXISTS (
+        SELECT FROM transactions AS served
+        WHERE served.order_id = is_order_used.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
+            AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_order_used(t iap.transactions, order_id text) IS 'Whether another purchase than this one was delivered for an order of the app''s own: an order is used once.';
+
 CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
@@ -5184,11 +5194,7 @@ BEGIN
         WHERE NOT EXISTS (
                 SELECT FROM iap.orders AS o
                 WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> orders_for.user_id)
-            -- As in iap.claim_outcome.
-            AND NOT EXISTS (
-                SELECT FROM iap.transactions AS served
-                WHERE served.order_id = named.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
-                    AND served.original_transaction_id <> t.original_transaction_id)
+            AND NOT iap.is_order_used(t, named.order_id)
             AND NOT EXISTS (
                 SELECT FROM unnest(offered) AS other
                 WHERE other.order_id = named.order_id
@@ -5440,13 +5446,9 @@ BEGIN
     SELECT array_agg(DISTINCT user_id) INTO owners
     FROM (
         -- The token that the client set when it was paid.
-        SELECT user_id
-        FROM orders
-        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
-        UNION ALL
-        SELECT user_id
-        FROM account_tokens
-        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
+        SELECT of_token.user_id
+        FROM unnest(tokens) AS token
+        CROSS JOIN LATERAL iap.owners_by_token(t.bundle_id, token) AS of_token (user_id)
         UNION ALL
         -- For whom the app's own server admitted it.
         SELECT unnest(admitted)
@@ -5465,10 +5467,7 @@ BEGIN
             -- Not of what Apple told when it was asked about that upload: nobody handed it in for the order.
             AND (in_receipt OR is_named)
             -- Nor an order that was delivered: clients keep one, and name it with what is bought next.
-            AND NOT EXISTS (
-                SELECT FROM transactions AS served
-                WHERE served.order_id = sightings.order_id AND served.bundle_id = t.bundle_id
-                    AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
+            AND NOT iap.is_order_used(t, order_id)
         ORDER BY uploaded_at, receipt_id
         LIMIT 1
     ) AS named
@@ -11780,6 +11779,8 @@ REVOKE ALL ON FUNCTION iap.is_new_word(known iap.entitlements, until timestamp w
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_order_used(t iap.transactions, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_original_delivered(t iap.transactions) FROM PUBLIC;
 

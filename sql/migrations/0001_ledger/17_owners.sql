@@ -59,6 +59,19 @@ $$;
 COMMENT ON FUNCTION iap.adopted_for IS
     'For whom the support desk adopted a transaction, by its latest word; NULL where it did not.';
 
+CREATE FUNCTION iap.is_order_used(t iap.transactions, order_id text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- Orders are looked for in the collation that they are sorted by: see iap.receipts_of.
+    RETURN EXISTS (
+        SELECT FROM transactions AS served
+        WHERE served.order_id = is_order_used.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
+            AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.is_order_used IS
+    'Whether another purchase than this one was delivered for an order of the app''s own: an order is used once.';
+
 CREATE FUNCTION iap.other_ids_of(t iap.transactions) RETURNS SETOF iap.transactions
 LANGUAGE plpgsql STABLE ROWS 1 AS $$
 DECLARE
@@ -115,13 +128,9 @@ BEGIN
     SELECT array_agg(DISTINCT user_id) INTO owners
     FROM (
         -- The token that the client set when it was paid.
-        SELECT user_id
-        FROM orders
-        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
-        UNION ALL
-        SELECT user_id
-        FROM account_tokens
-        WHERE app_account_token = ANY (tokens) AND bundle_id = t.bundle_id
+        SELECT of_token.user_id
+        FROM unnest(tokens) AS token
+        CROSS JOIN LATERAL iap.owners_by_token(t.bundle_id, token) AS of_token (user_id)
         UNION ALL
         -- For whom the app's own server admitted it.
         SELECT unnest(admitted)
@@ -140,10 +149,7 @@ BEGIN
             -- Not of what Apple told when it was asked about that upload: nobody handed it in for the order.
             AND (in_receipt OR is_named)
             -- Nor an order that was delivered: clients keep one, and name it with what is bought next.
-            AND NOT EXISTS (
-                SELECT FROM transactions AS served
-                WHERE served.order_id = sightings.order_id AND served.bundle_id = t.bundle_id
-                    AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
+            AND NOT iap.is_order_used(t, order_id)
         ORDER BY uploaded_at, receipt_id
         LIMIT 1
     ) AS named

@@ -23,11 +23,7 @@ BEGIN
         OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
     THEN
         RETURN 'wrong_user';
-    ELSIF EXISTS (
-        SELECT FROM transactions AS served
-        WHERE served.order_id = claim_outcome.order_id COLLATE "default" AND served.bundle_id = t.bundle_id
-            AND served.place = 'black' AND served.original_transaction_id <> t.original_transaction_id)
-    THEN
+    ELSIF iap.is_order_used(t, claim_outcome.order_id) THEN
         RETURN 'order_used';
     ELSIF cardinality(owners) > 1 THEN
         RETURN 'undecided';

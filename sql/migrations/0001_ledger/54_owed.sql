@@ -186,11 +186,7 @@ BEGIN
         WHERE NOT EXISTS (
                 SELECT FROM iap.orders AS o
                 WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> orders_for.user_id)
-            -- As in iap.claim_outcome.
-            AND NOT EXISTS (
-                SELECT FROM iap.transactions AS served
-                WHERE served.order_id = named.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
-                    AND served.original_transaction_id <> t.original_transaction_id)
+            AND NOT iap.is_order_used(t, named.order_id)
             AND NOT EXISTS (
                 SELECT FROM unnest(offered) AS other
                 WHERE other.order_id = named.order_id
