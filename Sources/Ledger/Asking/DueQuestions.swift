@@ -95,13 +95,7 @@ extension LedgerSession {
     public func noteEntered(of app: App, reasking: Reasking?, at now: Date) async throws(LedgerError) {
         guard !isShadowed else { return }
         try await translating {
-            // A query of its own, because a cluster keeps the receipts elsewhere.
-            let again = try await connection.query(
-                """
-                SELECT receipt_id, uploaded_again_at
-                FROM \(stored: .receipts)
-                WHERE uploaded_again_at > \(now) - interval '2 days' AND bundle_id = \(app.bundleID.text)
-                """)
+            let again = reasking == nil ? [] : try await receiptsUploadedAgain(of: app, at: now)
             _ = try await connection.query(
                 """
                 SELECT iap.note_entered(
@@ -111,5 +105,16 @@ extension LedgerSession {
                     \(try again.map { try $0.decode("uploaded_again_at", as: Date.self) }))
                 """)
         }
+    }
+
+    /// The receipts of an app that were handed in again lately, and when. It is a query of its own, because a cluster keeps
+    /// the receipts elsewhere than the customers.
+    private func receiptsUploadedAgain(of app: App, at now: Date) async throws -> [Row] {
+        try await connection.query(
+            """
+            SELECT receipt_id, uploaded_again_at
+            FROM \(stored: .receipts)
+            WHERE uploaded_again_at > \(now) - interval '2 days' AND bundle_id = \(app.bundleID.text)
+            """)
     }
 }
