@@ -122,7 +122,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_dismissed_otherwise, iap.is_elsewhere, iap.is_of_original, iap.is_original_delivered,
     iap.is_period_delivered, iap.is_refunded_otherwise, iap.is_same_period, iap.is_same_purchase,
     iap.looks_back_to, iap.other_ids_of, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
-    iap.release_unread,
+    iap.release_unread, iap.reverse_otherwise,
     iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals,
     iap.take_untaken, iap.type_by, iap.type_of, iap.white_bought_once, iap.withdraw_all_restored,
     iap.withdraw_counted_twice,

@@ -254,7 +254,7 @@ SELECT results_eq(
         ('iap_job', 'refund_shares'), ('iap_job', 'refunded'), ('iap_job', 'refunded_as'),
         ('iap_job', 'refuse_unseen_cases'),
         ('iap_job', 'release_orders'), ('iap_job', 'release_originals'), ('iap_job', 'release_restored'),
-        ('iap_job', 'release_unread'),
+        ('iap_job', 'release_unread'), ('iap_job', 'reverse_otherwise'),
         ('iap_job', 'said_for'), ('iap_job', 'settle_redeliveries'), ('iap_job', 'share_of'),
         ('iap_job', 'shorter_said_for'),
         ('iap_job', 'sight_again'), ('iap_job', 'sight_owed'), ('iap_job', 'sightings_of'),

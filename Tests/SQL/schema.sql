@@ -6335,6 +6335,7 @@ DECLARE
     changes iap.change[];
 BEGIN
     PERFORM iap.take_untaken(run, at);
+    PERFORM iap.reverse_otherwise(run, at);
     -- Those that another session held when the others were withdrawn.
     FOR known IN
         SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
@@ -6853,6 +6854,74 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a subscription ends with all periods that it tells of, as far as they are still owed; a restored id stands for the id under which its purchase, or period, is owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+
+CREATE FUNCTION iap.reverse_otherwise(run bigint, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    known  record;
+    became iap.transactions;
+BEGIN
+    FOR known IN
+        WITH reversed AS MATERIALIZED (
+            SELECT transaction_id, bundle_id, environment, max(signed_at) AS reversed_at
+            FROM notices
+            WHERE type = 'REFUND_REVERSED'
+            GROUP BY transaction_id, bundle_id, environment
+        ), paid AS MATERIALIZED (
+            SELECT t, reversed_at
+            FROM reversed
+            CROSS JOIN LATERAL (
+                SELECT ROW(of_it.*)::iap.transactions AS t
+                FROM transactions AS of_it
+                WHERE of_it.transaction_id = reversed.transaction_id AND of_it.bundle_id = reversed.bundle_id
+                    AND of_it.environment = reversed.environment AND of_it.refunded_at IS NULL
+                OFFSET 0
+            ) AS known
+        ), refunded AS MATERIALIZED (
+            SELECT same.transaction_id, (t).bundle_id, (t).environment, max(reversed_at) AS reversed_at
+            FROM paid
+            CROSS JOIN LATERAL (
+                SELECT transaction_id
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, (t).original_transaction_id)
+                    AND same.bundle_id = (t).bundle_id AND same.environment = (t).environment
+                    AND same.transaction_id <> (t).transaction_id AND same.refund_run_id IS NOT NULL
+                    AND same.refunded_at < reversed_at
+                    -- What Apple still tells long after that stands.
+                    AND iap.may_not_know(greatest(same.refund_told_at, same.refunded_at), reversed_at)
+                    AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+                OFFSET 0
+            ) AS same
+            GROUP BY same.transaction_id, (t).bundle_id, (t).environment
+        )
+        SELECT locked.t, reversed_at
+        FROM refunded
+        CROSS JOIN LATERAL (
+            SELECT ROW(same.*)::iap.transactions AS t
+            FROM transactions AS same
+            WHERE same.transaction_id = refunded.transaction_id AND same.bundle_id = refunded.bundle_id
+                AND same.environment = refunded.environment AND same.refund_run_id IS NOT NULL
+                AND same.refunded_at < reversed_at
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+    LOOP
+        became := iap.paid_again(known.t, known.reversed_at, at);
+        -- The id of which Apple told is owed.
+        IF became.reason = 'refunded' THEN
+            became := iap.excluded(became, 'restored', run, at);
+        END IF;
+        PERFORM iap.move(ARRAY[ROW(known.t, became)::iap.change], NULL, 'iap-reconcile', run, at);
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.reverse_otherwise(run bigint, at timestamp with time zone) IS 'Has a refund that Apple took back under one id of a purchase be taken back under its others, of which Apple tells nothing by itself: where nobody asks Apple again, they would stay refunded, and keep that one from being owed. What another session has locked is left for the next night.';
 
 CREATE FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7950,7 +8019,8 @@ BEGIN
     )
     SELECT count(*) FILTER (WHERE is_new) INTO fresh FROM new;
 
-    -- Of another id that was refunded with it Apple tells nothing here: the night verifies anew what holds them.
+    -- Of another id that was refunded with it Apple tells nothing here. The night takes that refund back, too, unless
+    -- Apple told of it later: it verifies anew what holds them.
     SELECT array_agg(ROW(found.t, found.t)::iap.change) INTO reversed
     FROM told
     CROSS JOIN LATERAL (
@@ -11476,6 +11546,8 @@ CREATE INDEX moves_to_other_quantities ON iap.moves USING btree (moved_at) WHERE
 
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
 
+CREATE INDEX notices_of_reversals ON iap.notices USING btree (bundle_id) WHERE (type = 'REFUND_REVERSED'::text);
+
 CREATE INDEX orders_by_age ON iap.orders USING btree (created_at);
 
 CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
@@ -11989,6 +12061,8 @@ REVOKE ALL ON FUNCTION iap.require_token(app_account_token text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.require_transaction_id(name text, value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.reverse_otherwise(run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
 

@@ -48,6 +48,11 @@ extension LedgerSession {
         JOIN moves USING (transaction_id, bundle_id, environment)
         ON CONFLICT DO NOTHING;
         INSERT INTO transactions
+        SELECT iap.transactions.* FROM iap.transactions
+        JOIN iap.notices USING (transaction_id, bundle_id, environment)
+        WHERE iap.notices.type = 'REFUND_REVERSED'
+        ON CONFLICT DO NOTHING;
+        INSERT INTO transactions
         SELECT black.*
         FROM iap.entitlements AS shortened
         CROSS JOIN LATERAL (
@@ -112,6 +117,7 @@ extension LedgerSession {
         INSERT INTO notices
         SELECT iap.notices.* FROM iap.notices
         JOIN iap.white USING (transaction_id, bundle_id, environment);
+        INSERT INTO notices SELECT * FROM iap.notices WHERE type = 'REFUND_REVERSED' ON CONFLICT DO NOTHING;
         """
 
     /// Makes a view of the ledger's anew, over the shadows.

@@ -6,6 +6,7 @@ import PostgreSQL
 import Reconciliation
 import TestSupport
 import Testing
+import Verification
 
 /// What was bought once is owed once, under whatever id it is restored: nights, dry ones too, that meet the ids in any
 /// order.
@@ -45,6 +46,33 @@ import Testing
             let night = try await play.night(2)
             #expect(night.findings.caseIDs == [original.id])
             #expect(night.report.totals.imbalances == [])
+        }
+    }
+
+    /// Nobody asks Apple again: the app has no key, and its server hands on what Apple tells of one of the ids.
+    @Test func whatTheServerHandsOnOfOneIDCountsForTheOther() async throws {
+        try await withPlay(.local, notices: NoticeScenarioTests.allTaken) { play in
+            let (original, restored) = try await play.buyOnce()
+            play.store.update { records in
+                for one in [original, restored] { records.refund(one.id, Refund(at: play.began - 72 * 3600)) }
+            }
+            // What the client keeps of it.
+            for signed in play.store.notifications(of: Play.bundleID).suffix(2) { try await play.upload(signed) }
+            #expect(try await play.night().findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE refunded_at IS NOT NULL") == 2)
+            play.store.update { records in
+                records.refund(original.id, Refund(at: play.began - 72 * 3600, reversedAt: play.began - 60))
+                records.reverseRefund(of: restored.id)
+            }
+            let told = try #require(play.store.notifications(of: Play.bundleID).last)
+            _ = try await play.server("SELECT iap.submit_notification(\(Play.bundleID), \(told)) AS answer")
+            for isDryRun in [true, false] {
+                let night = try await play.night(2, isDryRun: isDryRun)
+                #expect(night.findings.caseIDs == [original.id])
+                #expect(night.report.totals.imbalances == [])
+            }
+            #expect(try await play.claim(original) == "delivered")
+            #expect(try await violations(play.database) == [])
         }
     }
 

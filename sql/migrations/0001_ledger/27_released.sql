@@ -40,6 +40,72 @@ COMMENT ON FUNCTION iap.take_untaken IS
     'Has iap.delivered_originals say what Apple told of what was delivered, where another session kept '
     'iap.take_corrected from it.';
 
+CREATE FUNCTION iap.reverse_otherwise(run bigint, at timestamptz) RETURNS void
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    known  record;
+    became iap.transactions;
+BEGIN
+    FOR known IN
+        WITH reversed AS MATERIALIZED (
+            SELECT transaction_id, bundle_id, environment, max(signed_at) AS reversed_at
+            FROM notices
+            WHERE type = 'REFUND_REVERSED'
+            GROUP BY transaction_id, bundle_id, environment
+        ), paid AS MATERIALIZED (
+            SELECT t, reversed_at
+            FROM reversed
+            CROSS JOIN LATERAL (
+                SELECT ROW(of_it.*)::iap.transactions AS t
+                FROM transactions AS of_it
+                WHERE of_it.transaction_id = reversed.transaction_id AND of_it.bundle_id = reversed.bundle_id
+                    AND of_it.environment = reversed.environment AND of_it.refunded_at IS NULL
+                OFFSET 0
+            ) AS known
+        ), refunded AS MATERIALIZED (
+            SELECT same.transaction_id, (t).bundle_id, (t).environment, max(reversed_at) AS reversed_at
+            FROM paid
+            CROSS JOIN LATERAL (
+                SELECT transaction_id
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, (t).original_transaction_id)
+                    AND same.bundle_id = (t).bundle_id AND same.environment = (t).environment
+                    AND same.transaction_id <> (t).transaction_id AND same.refund_run_id IS NOT NULL
+                    AND same.refunded_at < reversed_at
+                    -- What Apple still tells long after that stands.
+                    AND iap.may_not_know(greatest(same.refund_told_at, same.refunded_at), reversed_at)
+                    AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+                OFFSET 0
+            ) AS same
+            GROUP BY same.transaction_id, (t).bundle_id, (t).environment
+        )
+        SELECT locked.t, reversed_at
+        FROM refunded
+        CROSS JOIN LATERAL (
+            SELECT ROW(same.*)::iap.transactions AS t
+            FROM transactions AS same
+            WHERE same.transaction_id = refunded.transaction_id AND same.bundle_id = refunded.bundle_id
+                AND same.environment = refunded.environment AND same.refund_run_id IS NOT NULL
+                AND same.refunded_at < reversed_at
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+    LOOP
+        became := iap.paid_again(known.t, known.reversed_at, at);
+        -- The id of which Apple told is owed.
+        IF became.reason = 'refunded' THEN
+            became := iap.excluded(became, 'restored', run, at);
+        END IF;
+        PERFORM iap.move(ARRAY[ROW(known.t, became)::iap.change], NULL, 'iap-reconcile', run, at);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.reverse_otherwise IS
+    'Has a refund that Apple took back under one id of a purchase be taken back under its others, of which Apple tells '
+    'nothing by itself: where nobody asks Apple again, they would stay refunded, and keep that one from being owed. '
+    'What another session has locked is left for the next night.';
+
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -49,6 +115,7 @@ DECLARE
     changes iap.change[];
 BEGIN
     PERFORM iap.take_untaken(run, at);
+    PERFORM iap.reverse_otherwise(run, at);
     -- Those that another session held when the others were withdrawn.
     FOR known IN
         SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id

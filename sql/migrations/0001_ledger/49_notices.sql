@@ -25,6 +25,8 @@ CREATE TABLE iap.notices (
 );
 
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
+-- What refunds Apple took back: see iap.reverse_otherwise.
+CREATE INDEX notices_of_reversals ON iap.notices (bundle_id) WHERE type = 'REFUND_REVERSED';
 COMMENT ON TABLE iap.notices IS
     'What Apple told by itself of a transaction, each notification once. What it changed stands in the ledger.';
 COMMENT ON COLUMN iap.notices.type IS 'Apple''s word: ONE_TIME_CHARGE, DID_RENEW, REFUND, CONSUMPTION_REQUEST …';
@@ -162,7 +164,8 @@ BEGIN
     )
     SELECT count(*) FILTER (WHERE is_new) INTO fresh FROM new;
 
-    -- Of another id that was refunded with it Apple tells nothing here: the night verifies anew what holds them.
+    -- Of another id that was refunded with it Apple tells nothing here. The night takes that refund back, too, unless
+    -- Apple told of it later: it verifies anew what holds them.
     SELECT array_agg(ROW(found.t, found.t)::iap.change) INTO reversed
     FROM told
     CROSS JOIN LATERAL (
