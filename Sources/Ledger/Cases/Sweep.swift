@@ -58,7 +58,9 @@ extension LedgerSession {
                 white.transaction_id, white.bundle_id, white.environment, white.product_id,
                 iap.type_by(white.product_type, white.source, products.type) AS product_type,
                 products.product_id IS NOT NULL
-                    OR NOT EXISTS (SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
+                    OR NOT (
+                        EXISTS (SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
+                        OR (white.product_type IS NULL AND \(isOriginalDelivered)))
                     AS is_product_known,
                 white.quantity, white.purchased_at, white.nights_confirmed, white.admitted_user_id,
                 CASE
@@ -79,6 +81,16 @@ extension LedgerSession {
         ORDER BY \(order)
         """
     }
+
+    /// Whether the original of the purchase in hand was delivered under another id. Of what nobody knows the type of, it
+    /// may be that purchase, restored: a claim gets `undecided`, as `iap.outcome_otherwise` says.
+    private static let isOriginalDelivered: SQL = """
+        EXISTS (
+            SELECT FROM delivered_originals AS taken
+            WHERE taken.original_transaction_id IN (white.original_transaction_id, white.transaction_id)
+                AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
+                AND taken.web_order_line_item_id = '' AND taken.transaction_id <> white.transaction_id)
+        """
 
     /// The order of both queries, so that nothing is sorted again once its sightings are there.
     private static let order: SQL = "purchased_at, transaction_id, bundle_id, environment"

@@ -9,7 +9,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var key: TransactionKey
     public var productID: ProductID
     public var productType: ProductType?
-    /// Whether the app sells this product, as far as the table `products` tells; true when it lists none at all.
+    /// Whether the app sells this product, as far as the table `products` tells. When that lists none at all, only what
+    /// may have been delivered under another id counts as unknown.
     public var isProductKnown: Bool
     public var quantity: Int
     public var purchasedAt: Date

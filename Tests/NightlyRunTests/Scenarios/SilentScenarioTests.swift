@@ -123,6 +123,25 @@ import Verification
         }
     }
 
+    /// Nobody knows that it is bought once. Whoever delivered it by hand would deliver it twice.
+    @Test func s15WhatMayBeDeliveredUnderAnotherIDIsLookedInto() async throws {
+        try await withPlay { play in
+            let bought = SimulatedTransaction(
+                id: "1000000000001503", productID: "ads.gone", purchasedAt: play.began - 180_000)
+            #expect(try await play.admit(bought) == "white")
+            #expect(try await play.claim(bought) == "delivered")
+            let restored = SimulatedTransaction(
+                id: "1000000000001504", originalID: bought.id, productID: "ads.gone", purchasedAt: play.began - 90_000)
+            #expect(try await play.admit(restored) == "white")
+            #expect(try await play.claim(restored) == "undecided")
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [restored.id])
+            #expect(findings.cases.map(\.assessment.likelihood) == [.low])
+            #expect(findings.cases.map(\.assessment.action) == [.investigate])
+            #expect(findings.suspicions.map(\.kind) == [.unknownProduct])
+        }
+    }
+
     @Test func s17RefundedBeforeItWasClaimed() async throws {
         try await withPlay { play in
             let refunded = play.buy("1000000000001701")
