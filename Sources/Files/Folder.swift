@@ -18,4 +18,17 @@ public enum Folder {
         guard errno == 0 else { throw SystemFailure() }
         return names
     }
+
+    /// Whether what others lay into a folder is only theirs, or its owner's, to move away: its sticky bit is set, and
+    /// this user is neither its owner nor the superuser.
+    public static func keepsOthersFiles(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_ISVTX != 0 && ![0, status.st_uid].contains(geteuid())
+    }
+
+    /// Whether this user may put another file under a name in a folder that it may write to.
+    public static func mayReplace(_ name: String, in path: String) -> Bool {
+        var status = stat()
+        return !keepsOthersFiles(path) || lstat("\(path)/\(name)", &status) != 0 || status.st_uid == geteuid()
+    }
 }

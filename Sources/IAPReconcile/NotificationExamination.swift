@@ -1,4 +1,5 @@
 import Commands
+import Files
 import Foundation
 import Notifications
 
@@ -47,7 +48,14 @@ struct NotificationExamination {
                 "metrics", .wrong, "\(metrics.file) is a folder",
                 remedy: "Name a file in it with “file” in [metrics], one that ends in “.prom”.")
         }
-        let folder = URL(filePath: metrics.file).deletingLastPathComponent().path(percentEncoded: false)
+        let file = URL(filePath: metrics.file)
+        let folder = file.deletingLastPathComponent().path(percentEncoded: false)
+        guard Folder.mayReplace(file.lastPathComponent, in: folder) else {
+            return Doctor.Finding(
+                "metrics", .wrong,
+                "\(metrics.file) is another user's, and may not be replaced (the folder's sticky bit is set)",
+                remedy: "Make the folder belong to the user that runs the job, or move that file away.")
+        }
         return access(folder, W_OK | X_OK) == 0
             ? Doctor.Finding("metrics", .fine, "\(folder) is writable")
             : Doctor.Finding(

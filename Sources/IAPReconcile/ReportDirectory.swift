@@ -1,4 +1,5 @@
 import Commands
+import Files
 import Foundation
 import Reporting
 
@@ -14,10 +15,18 @@ enum ReportDirectory {
                     name, .wrong, "\(path) is no folder", remedy: "Name another with “directory” in [report].")
             }
             guard access(path, W_OK | X_OK) == 0 else { return refused(path, name) }
-            if let folder = ["latest", "index.html"].map({ "\(path)/\($0)" }).first(where: isFolder) {
+            let shown = ["latest", "index.html"]
+            if let folder = shown.map({ "\(path)/\($0)" }).first(where: isFolder) {
                 return Doctor.Finding(
                     name, .wrong, "\(folder) is a folder, in whose place no report can be shown",
                     remedy: "Move it away.")
+            }
+            if let others = shown.first(where: { !Folder.mayReplace($0, in: path) }) {
+                return Doctor.Finding(
+                    name, .wrong,
+                    "\(path)/\(others) is another user's, in whose place no report can be shown (the folder's sticky bit "
+                        + "is set)",
+                    remedy: "Make the folder belong to the user that runs the job, or move that away.")
             }
             return Doctor.Finding(name, .fine, "\(path) is writable")
         }

@@ -163,6 +163,21 @@ import Testing
         }
     }
 
+    /// As where an administrator takes it from `PUBLIC` and from all roles: no batch could be staged.
+    @Test func theRightToTemporaryTablesIsMissed() async throws {
+        try await withLedger { ledger in
+            let name = SQL("\(identifier: ledger.database.name)")
+            try await ledger.execute("REVOKE TEMPORARY ON DATABASE \(name) FROM PUBLIC, iap_job, iap_import")
+            for (role, missing) in [
+                (.job, ["TEMPORARY on the database"]), (.imports, ["TEMPORARY on the database"]), (.support, []),
+            ] as [(LedgerRole, [String])] {
+                let session = try await ledger.session(as: role.rawValue)
+                defer { session.close() }
+                #expect(try await session.missingRights(of: role) == missing)
+            }
+        }
+    }
+
     /// A night that saw no receipt would call itself complete.
     @Test func aPolicyHidesNoReceiptFromANight() async throws {
         try await withLedger { ledger in

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Importing
 
@@ -10,7 +11,7 @@ extension Doctor {
         let folder = Finding(
             name, problem == nil ? .fine : .wrong, problem ?? "files of decisions in \(path) are taken",
             remedy: problem.map { _ in
-                "Make it belong to the user that runs the job: a file that was taken moves to its folder done/."
+                "Make it, and its folder done/, belong to the user that runs the job: a file that was taken moves there."
             })
         guard !SpreadsheetConversion.isInstalled else { return [folder] }
         return [
@@ -23,11 +24,17 @@ extension Doctor {
 
     /// Why files can't be taken from a folder and moved away; `nil` if they can.
     private static func problem(of folder: String) -> String? {
-        guard access(folder, R_OK | W_OK | X_OK) == 0 else { return "\(folder) can't be read and written by this user" }
-        var status = stat()
-        guard stat(folder, &status) == 0, status.st_mode & S_ISVTX != 0, ![0, status.st_uid].contains(geteuid()) else {
-            return nil
+        if access(folder, R_OK | W_OK | X_OK) != 0 { return "\(folder) can't be read and written by this user" }
+        if Folder.keepsOthersFiles(folder) {
+            return "of what others lay into \(folder) this user may move nothing away (its sticky bit is set)"
         }
-        return "of what others lay into \(folder) this user may move nothing away (its sticky bit is set)"
+        let done = "\(folder)/done"
+        var status = stat()
+        // The night makes it.
+        guard lstat(done, &status) == 0 else { return nil }
+        guard stat(done, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, access(done, W_OK | X_OK) == 0 else {
+            return "\(done) is no folder that this user may write to"
+        }
+        return nil
     }
 }

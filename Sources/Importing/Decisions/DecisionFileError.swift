@@ -3,6 +3,8 @@ public import Reconciliation
 /// Why decisions can't be read from a file. Nothing of it was carried out.
 public enum DecisionFileError: ForeseenError, Sendable {
     case unreadable(file: String, why: String)
+    /// What is taken has no folder to move to.
+    case unwritable(folder: String, why: String)
     /// The program that reads spreadsheets is not installed.
     case converterMissing(file: String)
     case notAReport(file: String, lacking: [DecisionVocabulary.Column])
@@ -15,6 +17,7 @@ extension DecisionFileError {
     public var description: String {
         switch self {
         case .unreadable(let file, let why): "\(file) can't be read: \(why)"
+        case .unwritable(let folder, let why): "\(folder) can't be written: \(why)"
         case .converterMissing(let file):
             "\(file) is a spreadsheet, and reading it needs xlsx2csv: install Debian's package xlsx2csv, or save it as CSV "
                 + "UTF-8"

@@ -103,9 +103,14 @@ package struct DecisionFolderTaking {
     }
 
     private func makeFolder() throws {
-        try FileManager.default.createDirectory(
-            atPath: "\(folder.path)/done", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
+        let done = "\(folder.path)/done"
+        guard mkdir(done, 0o750) != 0 else { return }
+        let why = SystemFailure()
+        guard access("\(done)/.", W_OK | X_OK) != 0 else { return }
+        throw DecisionFileError.unwritable(folder: done, why: why.number == EEXIST ? Self.refused : why.description)
     }
+
+    private static let refused = "it is no folder, or not this user's to write to"
 
     /// A name that no earlier file has.
     private func donePlace(of name: String) -> String {

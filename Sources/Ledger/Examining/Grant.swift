@@ -2,7 +2,7 @@
 struct Grant: Hashable {
     /// What it is a right on.
     enum Kind: String {
-        case schema, relation, sequence, function
+        case database, schema, relation, sequence, function
         case everyRelation = "every relation"
         case everyFunction = "every function"
     }
@@ -18,9 +18,15 @@ struct Grant: Hashable {
 }
 
 extension Grant {
-    /// All that the script's statements grant. What its DO blocks grant on a database, whose name they look up, is left
-    /// out, as are memberships: they tell more of who holds a lock, and nothing fails without them.
+    /// All that the script's statements grant. Memberships are left out: they tell more of who holds a lock, and nothing
+    /// fails without them. So is what its DO blocks grant on the database, whose name they look up: see
+    /// `temporaryTables`.
     static func all(in script: String) -> [Grant] { statements(of: script).flatMap(grants) }
+
+    /// For the roles that stage in temporary tables.
+    static let temporaryTables = [LedgerRole.job, .imports].map { role in
+        Grant(kind: .database, privilege: "TEMPORARY", column: nil, object: "the database", role: role.rawValue)
+    }
 
     private static func statements(of script: String) -> [String] {
         let bare: String = script.split(separator: "\n").map { (line: Substring) -> Substring in

@@ -26,7 +26,7 @@ extension LedgerSession {
 
     private static let mostNamed = 10
 
-    private static let grants = Grant.all(in: rolesScript)
+    private static let grants = Grant.all(in: rolesScript) + Grant.temporaryTables
 
     /// What the role may do and the login may not, such as "UPDATE of state on iap.receipts". The schema must be
     /// current.
@@ -81,6 +81,10 @@ extension LedgerSession {
         SELECT 'USAGE on ' || object, has_schema_privilege(object, 'USAGE')
         FROM granted
         WHERE kind = 'schema'
+        UNION ALL
+        SELECT privilege || ' on ' || object, has_database_privilege(current_database(), privilege)
+        FROM granted
+        WHERE kind = 'database'
         UNION ALL
         SELECT privilege || ' on ' || name, has_table_privilege(oid, privilege)
         FROM granted

@@ -186,6 +186,36 @@ private let otherDisk: URL? = {
         }
     }
 
+    /// Nothing is decided that could not be put away.
+    @Test func whereNothingCanBeMovedToNothingIsTaken() async throws {
+        try await withCases { play, cases, folder in
+            let manager = FileManager.default
+            let file = folder.appending(path: "a.csv")
+            try write([(cases[0], "delivered")], to: file)
+            try manager.setAttributes(
+                [.modificationDate: Date().addingTimeInterval(-3600)], ofItemAtPath: file.path(percentEncoded: false))
+            let done = folder.appending(path: "done").path(percentEncoded: false)
+            try Data().write(to: URL(filePath: done))
+            let decisions = folder.path(percentEncoded: false)
+            var play = play
+            play.settings.decisions = DecisionFolder(
+                path: decisions, database: play.deskSettings.database, form: DecisionFiles.form)
+            let warnings = Mutex<[String]>([])
+            let night = try await play.night(2) { entry in
+                guard entry.level == .warning, entry.fields["decisions"] == decisions else { return }
+                warnings.withLock { $0.append(entry.message) }
+            }
+            #expect(night.report.cases.total == 3)
+            #expect(
+                warnings.withLock(\.self) == [
+                    "no decisions could be taken: \(done) can't be written: it is no folder, or not this user's to write to"
+                ])
+            let found = await Doctor(settings: play.settings, decisionsDirectory: decisions).examine()
+                .first { $0.name == "decisions" }
+            #expect(found?.verdict == .wrong && found?.text == "\(done) is no folder that this user may write to")
+        }
+    }
+
     /// What is decided is decided, and the log says why the file is still there.
     @Test(.enabled(if: otherDisk != nil)) func aFileThatCannotBeMovedAwayIsTakenAndSaysWhy() async throws {
         try await withCases { play, cases, folder in
