@@ -156,6 +156,19 @@ class Customers(Sheets):
         references = self.sheet("Cases").find("s:autoFilter", self.NAMES).get("ref")
         self.assertTrue(references.endswith(str(len(rows) + 1)))
 
+    def test_for_how_many_periods_a_subscription_was_without_access(self):
+        cases = {case["transaction_id"]: case.get("subscription") for case in self.report["cases"]}
+        self.assertTrue(any(subscription is None for subscription in cases.values()))
+        with open(folder(self.sample) / "lost-orders.csv", encoding="utf-8-sig", newline="") as file:
+            lines = {row["transaction_id"].lstrip("'"): row for row in csv.DictReader(file)}
+        for row in self.rows("Cases"):
+            if "Transaction" not in row:
+                continue
+            subscription = cases[row["Transaction"]]
+            periods = len(subscription["transaction_ids"]) if subscription else None
+            self.assertEqual(row.get("Periods without access"), periods)
+            self.assertEqual(lines[row["Transaction"]]["periods"], "" if periods is None else str(periods))
+
     def test_what_a_subscription_is_paid_and_granted_until(self):
         cases = {case["transaction_id"]: case.get("subscription", {}) for case in self.report["cases"]}
         self.assertTrue(any("entitled_until" in subscription for subscription in cases.values()))

@@ -116,7 +116,7 @@ import Testing
             CSV.header(formats) == """
                 likelihood,user,transaction_id,original_transaction_id,app,environment,product_id,product,\
                 quantity,price,currency,price_is_list_price,purchased_utc,purchased Asia/Shanghai,age,reasons,\
-                suggested_action,order_ids,device,verified_by,new,paid_until_utc,entitled_until_utc,case,decision,\
+                suggested_action,order_ids,device,verified_by,new,periods,paid_until_utc,entitled_until_utc,case,decision,\
                 note\r\n
                 """)
         #expect(
@@ -124,7 +124,7 @@ import Testing
                 high,user-1,'120000123456789012,'120000123456789012,com.example.game,Production,gold.100,一百金币,1,\
                 230,JPY,yes,2026-09-20T13:13:20Z,2026-09-20 21:13:20,25 hours,never_claimed rode_along,\
                 Deliver to user-1 for order order-9.,order-9,"iPhone15,3, <img src=x onerror=alert(1)>\u{FFFD}=1+1, 2.4.1",\
-                verify_receipt,yes,,,com.example.game Production 120000123456789012 01234567-89abcdef,,\r\n
+                verify_receipt,yes,,,,com.example.game Production 120000123456789012 01234567-89abcdef,,\r\n
                 """)
     }
 

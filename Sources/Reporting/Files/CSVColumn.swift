@@ -47,6 +47,7 @@ extension CSVColumn {
         CSVColumn("device") { Device.text($0.found.device) },
         CSVColumn("verified_by") { $0.found.source.rawValue },
         CSVColumn("new") { $0.found.isNew ? "yes" : "no" },
+        CSVColumn("periods") { $0.found.subscription.map { String($0.periods.count) } ?? "" },
         CSVColumn("paid_until_utc") { $0.found.subscription?.paidUntil.map(Formats.utc) ?? "" },
         CSVColumn("entitled_until_utc") { $0.found.subscription?.entitledUntil.map(Formats.utc) ?? "" },
         CSVColumn("case") { $0.found.mark.text },

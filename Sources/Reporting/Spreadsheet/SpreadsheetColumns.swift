@@ -15,8 +15,8 @@ struct SpreadsheetColumns {
             Sheet.Column(title: words(.purchasedLocal, ["zone": zone.identifier]), width: 24),
             column(.ageInDays, 12), column(.reasons, 44), column(.whatToDo, 44), decision, column(.decisionNote, 30),
             column(.orders, 20),
-            column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14), column(.paidUntilUTC, 19),
-            column(.entitledUntilUTC, 19), column(.pattern, 9), column(.caseMark, 44),
+            column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14), column(.periods, 12),
+            column(.paidUntilUTC, 19), column(.entitledUntilUTC, 19), column(.pattern, 9), column(.caseMark, 44),
         ]
     }
 

@@ -76,6 +76,7 @@ final class SpreadsheetFile: ReportPart {
             .text(""), .text(""),
             .text(found.orderIDs.joined(separator: " | ")), .text(Device.text(found.device)),
             .text(words.name(of: found.source)), .text(words(found.isNew ? .yes : .no)),
+            found.subscription.map { .number($0.periods.count) } ?? .text(""),
             .moment(found.subscription?.paidUntil, Self.utc), .moment(found.subscription?.entitledUntil, Self.utc),
             .text(found.patterns.map { String($0 + 1) }.joined(separator: " | ")), .text(found.mark.text),
         ]

@@ -435,6 +435,7 @@ struct English: Wording {
         case .fromUTC: "From (UTC)"
         case .untilUTC: "Until (UTC)"
         case .customersCases: "The customer's cases"
+        case .periods: "Periods without access"
         case .paidUntilUTC: "Paid until (UTC)"
         case .entitledUntilUTC: "Access granted until (UTC)"
         case .purchasedUTC: "Purchased (UTC)"

@@ -62,7 +62,7 @@ enum Phrase: String, CaseIterable {
     case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetSales, sheetTotals
     case section, amount, productName, uploadedUTC
     case sheetPatterns, customers, delivered, fromUTC, untilUTC
-    case customersCases, paidUntilUTC, entitledUntilUTC
+    case customersCases, periods, paidUntilUTC, entitledUntilUTC
     case currency, purchasedUTC, purchasedLocal, ageInDays, yes, no, detail, firstSeen, reasons, isListPrice
     // What a person decides in it
     case caseMark, decision, decisionNote, decisionHint

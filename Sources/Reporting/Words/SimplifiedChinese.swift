@@ -422,6 +422,7 @@ struct SimplifiedChinese: Wording {
         case .fromUTC: "开始（UTC）"
         case .untilUTC: "结束（UTC）"
         case .customersCases: "该顾客的漏单"
+        case .periods: "无权益的周期数"
         case .paidUntilUTC: "付费至（UTC）"
         case .entitledUntilUTC: "权益开通至（UTC）"
         case .purchasedUTC: "购买时间（UTC）"
