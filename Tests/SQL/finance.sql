@@ -266,6 +266,27 @@ SELECT results_eq(
     $$VALUES ('m11' COLLATE "C", 'cid', 'token'), ('m13', 'bob', 'order')$$,
     'what was granted to another than its token or its order names');
 
+-- So is what the company's own table says was delivered: by whom it is uploaded later says nothing.
+SELECT test.admit('m21'), test.admit('m22'), test.admit('m23'), test.admit('m24');
+UPDATE iap.transactions
+SET place = 'black', delivered_by = 'import', delivered_at = now(),
+    user_id = CASE transaction_id WHEN 'm24' THEN NULL ELSE 'ann' END,
+    order_id = CASE transaction_id WHEN 'm22' THEN 'bobs' END,
+    app_account_token = CASE WHEN transaction_id IN ('m21', 'm24') THEN 'cid-token' END
+WHERE transaction_id LIKE 'm2_';
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, in_receipt, uploaded_at)
+VALUES ('m23', 'com.example.a', 'Production', 0, 64, 'eve', true, true, now());
+SELECT results_eq(
+    $$
+    SELECT transaction_id, likely_bought_by, evidence
+    FROM finance.misdeliveries
+    WHERE transaction_id LIKE 'm2_'
+    ORDER BY transaction_id
+    $$,
+    $$VALUES ('m21' COLLATE "C", 'cid', 'token'), ('m22', 'bob', 'order')$$,
+    'what was delivered elsewhere to another than its token or its order names');
+
 -- The night's report is told by the same rule, and of testers as well.
 SELECT test.admit('m16'), test.claim('m16');
 UPDATE iap.transactions SET environment = 'Sandbox', app_account_token = 'cid-token' WHERE transaction_id = 'm16';

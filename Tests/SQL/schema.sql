@@ -9842,7 +9842,7 @@ CREATE VIEW iap.misdelivered AS
    FROM ((((iap.transactions black
      LEFT JOIN LATERAL ( SELECT sightings.order_id
            FROM iap.sightings
-          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND sightings.is_named AND (sightings.order_id IS NOT NULL) AND (black.delivered_by = 'entitlement'::text))
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND sightings.is_named AND (sightings.order_id IS NOT NULL) AND (black.delivered_by = ANY (ARRAY['entitlement'::text, 'import'::text])))
           ORDER BY sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) named ON (true))
      LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = COALESCE(black.order_id, named.order_id)) AND (orders.user_id <> black.user_id))))
@@ -9863,7 +9863,7 @@ CREATE VIEW iap.misdelivered AS
           WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND (sightings.user_id IS NOT NULL) AND (sightings.in_receipt OR sightings.is_named) AND (black.delivered_by = 'claim'::text))
           ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) first_upload ON (true))
-  WHERE ((black.place = 'black'::text) AND (black.delivered_by = ANY (ARRAY['claim'::text, 'entitlement'::text])) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
+  WHERE ((black.place = 'black'::text) AND (black.delivered_by = ANY (ARRAY['claim'::text, 'entitlement'::text, 'import'::text])) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
 
 COMMENT ON VIEW iap.misdelivered IS 'What finance.misdeliveries shows, of testers as well, for the nightly report.';
 
@@ -9888,7 +9888,7 @@ CREATE VIEW finance.misdeliveries AS
      JOIN iap.counted USING (transaction_id, bundle_id))
   WHERE (wrong.environment = 'Production'::text);
 
-COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Of what was granted, by its token or the order that it was uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
+COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Of what was granted or imported, by its token, or the order that was named or that it was uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
 
 COMMENT ON COLUMN finance.misdeliveries.delivery_day IS 'The day on which the goods were credited.';
 

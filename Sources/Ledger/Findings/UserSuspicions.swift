@@ -33,7 +33,7 @@ extension LedgerSession {
         SELECT transaction_id, bundle_id, environment
         FROM \(stored: .black)
         JOIN iap.orders USING (bundle_id, order_id)
-        WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND orders.user_id <> black.user_id
+        WHERE delivered_at >= \(since) AND delivered_by IN ('claim', 'import') AND orders.user_id <> black.user_id
         UNION
         SELECT transaction_id, bundle_id, environment
         FROM \(stored: .black)
@@ -45,18 +45,19 @@ extension LedgerSession {
         FROM \(stored: .black)
         JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
         JOIN iap.orders ON orders.bundle_id = black.bundle_id AND orders.order_id = sightings.order_id
-        WHERE delivered_at >= \(since) AND delivered_by = 'entitlement' AND is_named AND orders.user_id <> black.user_id
+        WHERE delivered_at >= \(since) AND delivered_by IN ('entitlement', 'import') AND is_named
+            AND orders.user_id <> black.user_id
         UNION
         SELECT t.transaction_id, bundle_id, t.environment
         FROM \(stored: .transactions) AS t
         JOIN iap.account_tokens USING (app_account_token, bundle_id)
-        WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by IN ('claim', 'entitlement')
+        WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by IN ('claim', 'entitlement', 'import')
             AND account_tokens.user_id <> t.user_id
         UNION
         SELECT t.transaction_id, bundle_id, t.environment
         FROM \(stored: .transactions) AS t
         JOIN iap.orders USING (app_account_token, bundle_id)
-        WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by IN ('claim', 'entitlement')
+        WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by IN ('claim', 'entitlement', 'import')
             AND orders.user_id <> t.user_id
         """
     }

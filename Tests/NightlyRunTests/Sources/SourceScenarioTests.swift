@@ -94,6 +94,21 @@ import Verification
         }
     }
 
+    /// Another user was logged in when the callback came, and the company's own table says who got the goods.
+    @Test func s11BWasCreditedForTheOrderOfA() async throws {
+        try await withShop { play, shop in
+            let bought = play.buy("2000000000000001", hoursAgo: 50)
+            try await shop.order("o-1", at: play.began - 50.1 * 3600)
+            try await shop.upload(play.receipt([bought]), for: bought, order: "o-1", at: play.began)
+            try await shop.credit(bought, to: "bo", at: play.began)
+            let findings = try await play.night().findings
+            #expect(findings.cases.isEmpty)
+            #expect(findings.suspicions.map(\.kind) == [.misdelivery])
+            #expect(findings.suspicions.first?.userIDs == ["anna", "bo"])
+            #expect(try await play.count("finance.misdeliveries WHERE evidence = 'order'") == 1)
+        }
+    }
+
     /// However a company keeps it.
     @Test func aReceiptThatIsKeptAsBytesIsTheOneInBase64() async throws {
         try await withShop { play, shop in

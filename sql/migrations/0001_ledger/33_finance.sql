@@ -130,13 +130,13 @@ SELECT
         WHEN orders.user_id IS NOT NULL THEN 'order' WHEN token.user_id IS NOT NULL THEN 'token' ELSE 'upload'
     END AS evidence
 FROM iap.transactions AS black
--- A grant names no order; who uploaded its receipt for it may have.
+-- A grant names no order, nor need a company's own table; who uploaded its receipt for it may have.
 LEFT JOIN LATERAL (
     SELECT order_id
     FROM iap.sightings
     WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
         AND sightings.environment = black.environment AND is_named AND order_id IS NOT NULL
-        AND black.delivered_by = 'entitlement'
+        AND black.delivered_by IN ('entitlement', 'import')
     ORDER BY uploaded_at, receipt_id
     LIMIT 1
 ) AS named ON true
@@ -166,7 +166,7 @@ LEFT JOIN LATERAL (
     ORDER BY is_named DESC, uploaded_at, receipt_id
     LIMIT 1
 ) AS first_upload ON true
-WHERE black.place = 'black' AND black.delivered_by IN ('claim', 'entitlement')
+WHERE black.place = 'black' AND black.delivered_by IN ('claim', 'entitlement', 'import')
     AND coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id;
 COMMENT ON VIEW iap.misdelivered IS
     'What finance.misdeliveries shows, of testers as well, for the nightly report.';
@@ -182,8 +182,8 @@ JOIN iap.counted USING (transaction_id, bundle_id)
 WHERE wrong.environment = 'Production';
 COMMENT ON VIEW finance.misdeliveries IS
     'What was delivered to one user although another''s order was named, it bears another''s token, or another '
-    'uploaded it first: the one who paid may still want it. Of what was granted, by its token or the order that it was '
-    'uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
+    'uploaded it first: the one who paid may still want it. Of what was granted or imported, by its token, or the '
+    'order that was named or that it was uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS
