@@ -92,14 +92,25 @@ private struct Watching {
         """
     }
 
-    /// What is seen a day before or after Apple's, or told with another country, is not missing.
+    /// What is seen a day before or after Apple's, or told with another country, is not missing. What is seen on other
+    /// days and Apple's reports don't tell of, such as what a company's own table says, makes up for nothing.
     private var units: SQL {
         """
         SELECT bundle_id, sum(missing)::bigint AS missing
         FROM (
-            SELECT bundle_id, product_id, greatest(sum(difference), 0) AS missing
-            FROM sold_against_seen
-            WHERE \(SalesDays.upTo(now).condition)
+            -- A day's surplus may make up for the day before and the day after, but only for as much.
+            SELECT bundle_id, greatest(sum(difference), sum(greatest(difference - surplus_around, 0))) AS missing
+            FROM (
+                SELECT
+                    bundle_id, product_id, sum(difference) AS difference,
+                    sum(greatest(-sum(difference), 0)) OVER (
+                        PARTITION BY bundle_id, product_id
+                        ORDER BY day
+                        RANGE BETWEEN '1 day' PRECEDING AND '1 day' FOLLOWING) AS surplus_around
+                FROM sold_against_seen
+                WHERE \(SalesDays.upTo(now).condition)
+                GROUP BY bundle_id, product_id, day
+            ) AS days
             GROUP BY bundle_id, product_id
         ) AS products
         GROUP BY bundle_id
