@@ -123,6 +123,28 @@ SELECT results_eq(
     WHERE day = '2026-11-15' AND bundle_id = 'com.example.a'$$,
     $$VALUES (0::bigint, 1::bigint, -1::bigint)$$, 'and ours does, also of what it does not name');
 
+-- Nobody knew whose lines they are when it was read; by now another report of the account says so.
+CREATE FUNCTION test.days_of(bundle_id text) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT to_char(day, 'MM-DD') FROM finance.compared_days AS compared WHERE compared.bundle_id = $1 ORDER BY day
+$$;
+SELECT test.sold(test.report('2026-12-01', 'Apart', '{}'), 2, bundle_id => NULL),
+    test.report('2026-12-02', 'Apart', '{}'), test.report('2026-12-02', 'Others alike', '{}');
+SELECT test.sold(id, 1, bundle_id => 'com.example.late'), test.sold(id, 1, product_id => 'new', bundle_id => NULL)
+FROM test.report('2026-12-03', 'Apart', '{com.example.late}') AS id;
+SELECT test.sold(test.report('2026-12-04', 'Another', '{}'), 2, bundle_id => NULL);
+SELECT results_eq(
+    $$SELECT test.days_of('com.example.late')$$, ARRAY['12-02', '12-03'],
+    'a day is compared whose report has none of its lines, or names it');
+
+-- An app that went to another account.
+SELECT test.report('2026-12-11', 'Seller', '{com.example.sold}'), test.report('2026-12-12', 'Seller', '{}'),
+    test.report('2026-12-13', 'Buyer', '{com.example.sold}'), test.report('2026-12-14', 'Seller', '{}'),
+    test.report('2026-12-15', 'Buyer', '{}');
+SELECT results_eq(
+    $$SELECT test.days_of('com.example.sold')$$, ARRAY['12-11', '12-13', '12-15'],
+    'is compared by that one''s reports');
+
 -- What was refunded, or cost nothing, was not paid in another currency.
 SELECT test.bought('8', '2026-11-18 12:00+00');
 SELECT test.sold(report, 2), test.sold(report, -1, 'DEU', currency => 'EUR'),

@@ -9290,6 +9290,49 @@ COMMENT ON COLUMN finance.closings.as_of IS 'The moment that it took for the pre
 
 COMMENT ON COLUMN finance.closings.closed_through IS 'The last day that is closed for good: what turns up for it later is booked on a later day.';
 
+CREATE TABLE iap.sales (
+    report_id bigint NOT NULL,
+    app_sku text NOT NULL,
+    bundle_id text COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    storefront text NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    proceeds_milliunits bigint,
+    proceeds_currency text,
+    units bigint NOT NULL,
+    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
+    CONSTRAINT price_has_currency CHECK (
+CASE
+    WHEN (price_milliunits IS NULL) THEN (currency IS NULL)
+    ELSE ((price_milliunits = 0) OR (currency IS NOT NULL))
+END),
+    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
+    CONSTRAINT sales_app_sku_check CHECK ((octet_length(app_sku) <= 1000)),
+    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
+    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
+    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
+);
+
+COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
+
+COMMENT ON COLUMN iap.sales.app_sku IS 'The app''s SKU, as the report calls it; empty where it does not say.';
+
+COMMENT ON COLUMN iap.sales.bundle_id IS 'The app; NULL where it was not known, so that the line counts nowhere.';
+
+COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
+
+COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
+
+COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
+
+COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
+
+COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
+
 CREATE TABLE iap.sales_reports (
     report_id bigint NOT NULL,
     day date NOT NULL,
@@ -9323,14 +9366,26 @@ COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.
 COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
 
 CREATE VIEW finance.compared_days AS
+ WITH told AS (
+         SELECT sales_reports_1.developer,
+            bundle_id.bundle_id,
+            max(sales_reports_1.day) AS last_day
+           FROM (iap.sales_reports sales_reports_1
+             CROSS JOIN LATERAL unnest(sales_reports_1.bundle_ids) bundle_id(bundle_id))
+          WHERE (sales_reports_1.replaced_at IS NULL)
+          GROUP BY sales_reports_1.developer, bundle_id.bundle_id
+        )
  SELECT DISTINCT sales_reports.day,
     told.bundle_id
    FROM (iap.sales_reports
-     JOIN ( SELECT DISTINCT sales_reports_1.developer,
-            unnest(sales_reports_1.bundle_ids) AS bundle_id
-           FROM iap.sales_reports sales_reports_1
-          WHERE (sales_reports_1.replaced_at IS NULL)) told USING (developer))
-  WHERE (sales_reports.replaced_at IS NULL);
+     JOIN told USING (developer))
+  WHERE ((sales_reports.replaced_at IS NULL) AND ((sales_reports.day <= told.last_day) OR (NOT (EXISTS ( SELECT
+           FROM told later
+          WHERE ((later.bundle_id = told.bundle_id) AND (later.last_day > told.last_day)))))) AND ((told.bundle_id = ANY (sales_reports.bundle_ids)) OR (NOT (EXISTS ( SELECT
+           FROM ((iap.sales unnamed
+             JOIN iap.sales named ON ((named.app_sku = unnamed.app_sku)))
+             JOIN iap.sales_reports other ON ((other.report_id = named.report_id)))
+          WHERE ((unnamed.report_id = sales_reports.report_id) AND (unnamed.bundle_id IS NULL) AND (unnamed.app_sku <> ''::text) AND (named.bundle_id = told.bundle_id) AND (other.developer = sales_reports.developer) AND (other.replaced_at IS NULL)))))));
 
 COMMENT ON VIEW finance.compared_days IS 'The days of which Apple''s sales report was read, for each app that the account''s reports tell of.';
 
@@ -9921,49 +9976,6 @@ COMMENT ON COLUMN finance.misdeliveries.purchased_at IS 'When it was bought.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_at IS 'When the goods were credited.';
 
 COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
-
-CREATE TABLE iap.sales (
-    report_id bigint NOT NULL,
-    app_sku text NOT NULL,
-    bundle_id text COLLATE pg_catalog."C",
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    type text NOT NULL,
-    storefront text NOT NULL,
-    price_milliunits bigint,
-    currency text,
-    proceeds_milliunits bigint,
-    proceeds_currency text,
-    units bigint NOT NULL,
-    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
-    CONSTRAINT price_has_currency CHECK (
-CASE
-    WHEN (price_milliunits IS NULL) THEN (currency IS NULL)
-    ELSE ((price_milliunits = 0) OR (currency IS NOT NULL))
-END),
-    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
-    CONSTRAINT sales_app_sku_check CHECK ((octet_length(app_sku) <= 1000)),
-    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
-    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
-    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
-);
-
-COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
-
-COMMENT ON COLUMN iap.sales.app_sku IS 'The app''s SKU, as the report calls it; empty where it does not say.';
-
-COMMENT ON COLUMN iap.sales.bundle_id IS 'The app; NULL where it was not known, so that the line counts nowhere.';
-
-COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
-
-COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
-
-COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
-
-COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
-
-COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
 
 CREATE VIEW finance.proceeds AS
  SELECT sales_reports.day,
@@ -11577,6 +11589,8 @@ CREATE INDEX redeliveries_due ON iap.redeliveries USING btree (bundle_id, due_at
 CREATE INDEX redeliveries_open ON iap.redeliveries USING btree (bundle_id) WHERE (ended_at IS NULL);
 
 CREATE INDEX redeliveries_told ON iap.redeliveries USING btree (told_run_id) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX sales_by_app ON iap.sales USING btree (app_sku, bundle_id);
 
 CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
 

@@ -46,6 +46,10 @@ extension LedgerSession {
                             AND sales.bundle_id IS NULL
                             AND (
                                 sales.app_sku = ANY (\(Array(apps.keys)))
+                                OR (sales_reports.developer, sales.app_sku) IN (
+                                    SELECT developer, app_sku
+                                    FROM (\(SalesApps.bySKU(among: SalesApps.named, besides: Array(apps.values))))
+                                        AS sellers)
                                 OR EXISTS (
                                     SELECT FROM products
                                     WHERE products.product_id = sales.product_id

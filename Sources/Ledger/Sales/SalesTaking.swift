@@ -32,7 +32,8 @@ private struct SalesTaking {
     }
 
     /// Names the apps of lines: by the app's SKU if the configuration says it, otherwise by the product if only one app
-    /// lists it, otherwise as the report in force names it: whoever knows fewer apps takes away none.
+    /// lists it, otherwise as the report in force names it: whoever knows fewer apps takes away none. A product that is
+    /// not listed is of the app that others of its SKU are of.
     private func nameApps() async throws {
         let apps = staged.apps.sorted { $0.key < $1.key }
         try await connection.execute(
@@ -72,6 +73,21 @@ private struct SalesTaking {
             WHERE staged_sales.bundle_id IS NULL AND staged_sales.day::date = known.day
                 AND staged_sales.developer = known.developer AND staged_sales.app_sku = known.app_sku
                 AND staged_sales.product_id = known.product_id
+            """)
+        let named: SQL = """
+            SELECT developer, app_sku, bundle_id
+            FROM staged_sales
+            WHERE bundle_id IS NOT NULL
+            UNION ALL
+            \(SalesApps.named) AND EXISTS (SELECT FROM staged_sales WHERE bundle_id IS NULL)
+            """
+        try await connection.execute(
+            """
+            UPDATE staged_sales
+            SET bundle_id = sellers.bundle_id
+            FROM (\(SalesApps.bySKU(among: named, besides: apps.map(\.value)))) AS sellers
+            WHERE staged_sales.bundle_id IS NULL AND staged_sales.developer = sellers.developer
+                AND staged_sales.app_sku = sellers.app_sku
             """)
     }
 

@@ -120,6 +120,29 @@ import Verification
         }
     }
 
+    /// What another day's report tells of whose they are.
+    @Test func whatIsNotListedComesOnceItsAppIsKnown() async throws {
+        try await withShelf { play, shelf in
+            var play = play
+            play.settings.apps[0].sku = nil
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES ('com.example.game', 'gems.60', 'consumable', '60 gems')
+                """)
+            try shelf.lay(4, "unlisted", on: day(play, daysAgo: 2))
+            #expect(try await play.night().report.sales?.unitsSold == 0)
+            try shelf.lay(1, on: day(play, daysAgo: 3))
+            let second = try await play.night(2).report
+            #expect(second.sales?.unitsSold == 1)
+            let third = try await play.night(3).report
+            #expect(third.sales?.unitsSold == 5)
+            let known = play.store.counts.salesReports
+            _ = try await play.night(4)
+            #expect(play.store.counts.salesReports == known + 28, "and is fetched no more")
+        }
+    }
+
     @Test func aDryRunFetchesNothing() async throws {
         try await withShelf { play, shelf in
             try shelf.lay(4, on: day(play, daysAgo: 2))

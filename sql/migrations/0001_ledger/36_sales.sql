@@ -41,6 +41,9 @@ CREATE TABLE iap.sales (
     CONSTRAINT proceeds_have_currency CHECK ((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))
 );
 
+-- Whose an SKU is, and of which reports that was not known when they were read: see finance.compared_days.
+CREATE INDEX sales_by_app ON iap.sales (app_sku, bundle_id);
+
 COMMENT ON TABLE iap.sales_reports IS
     'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
 COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';

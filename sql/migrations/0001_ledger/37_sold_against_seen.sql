@@ -118,14 +118,33 @@ WHERE environment = 'Production';
 COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether and when Apple sold and refunded them.';
 
 CREATE VIEW finance.compared_days AS
+WITH told AS (
+    SELECT developer, bundle_id, max(day) AS last_day
+    FROM iap.sales_reports
+    CROSS JOIN unnest(bundle_ids) AS bundle_id
+    WHERE replaced_at IS NULL
+    GROUP BY developer, bundle_id
+)
 SELECT DISTINCT sales_reports.day, told.bundle_id
 FROM iap.sales_reports
-JOIN (
-    SELECT DISTINCT developer, unnest(bundle_ids) AS bundle_id
-    FROM iap.sales_reports
-    WHERE replaced_at IS NULL
-) AS told USING (developer)
-WHERE sales_reports.replaced_at IS NULL;
+JOIN told USING (developer)
+WHERE sales_reports.replaced_at IS NULL
+    -- An app that went to another account is told of there.
+    AND (
+        sales_reports.day <= told.last_day
+        OR NOT EXISTS (
+            SELECT FROM told AS later
+            WHERE later.bundle_id = told.bundle_id AND later.last_day > told.last_day))
+    -- Nor is it known what a report says of an app that nobody knew when it was read.
+    AND (
+        told.bundle_id = ANY (sales_reports.bundle_ids)
+        OR NOT EXISTS (
+            SELECT FROM iap.sales AS unnamed
+            JOIN iap.sales AS named ON named.app_sku = unnamed.app_sku
+            JOIN iap.sales_reports AS other ON other.report_id = named.report_id
+            WHERE unnamed.report_id = sales_reports.report_id AND unnamed.bundle_id IS NULL AND unnamed.app_sku <> ''
+                AND named.bundle_id = told.bundle_id
+                AND other.developer = sales_reports.developer AND other.replaced_at IS NULL));
 COMMENT ON VIEW finance.compared_days IS
     'The days of which Apple''s sales report was read, for each app that the account''s reports tell of.';
 COMMENT ON COLUMN finance.compared_days.day IS 'A day of Pacific Time.';
