@@ -36,13 +36,15 @@ import Testing
         #expect(directory == "out")
     }
 
+    /// Of `check`, which takes an app's ids, too, the desk looks up what was pasted as it is first.
     @Test(arguments: ["1007014815038896", "'1007014815038896", " 1007014815038896\t"])
-    func anIDIsCheckedAsItIsPasted(id: String) throws {
-        guard case .check(let checked, _) = try Invocation(arguments: ["check", id]).command else {
-            Issue.record("not a check")
+    func anIDOfApplesIsTakenAsItIsPasted(id: String) throws {
+        let arguments = ["note", id, "--by", "sue", "--note", "a ticket"]
+        guard case .note(let subject, _, _) = try Invocation(arguments: arguments).command else {
+            Issue.record("not a comment")
             return
         }
-        #expect(checked == "1007014815038896")
+        #expect(subject.transactionID.text == "1007014815038896")
     }
 
     @Test func aMomentMayHaveAZoneAndFractions() {

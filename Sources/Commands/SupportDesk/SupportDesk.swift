@@ -15,7 +15,8 @@ public struct SupportDesk: Sendable {
         self.now = now
     }
 
-    /// Everything that is known about an id. Apple is asked only if the ledger alone can't answer.
+    /// Everything that is known about an id, or else about what it was before a spreadsheet's cell had it. Apple is asked
+    /// only if the ledger alone can't answer.
     ///
     /// - Parameter apple: the settings with the apps' keys, read only if Apple is asked; what it throws is told as the
     ///   reason why Apple was not.
@@ -24,10 +25,13 @@ public struct SupportDesk: Sendable {
     ) async throws(JobError) -> Enquiry {
         try await connected { session async throws(LedgerError) in
             var enquiry = try await session.lookUp(id)
+            if DeskVerdict(of: enquiry).isOfNothing, let bare = PastedID.bare(id) {
+                enquiry = try await session.lookUp(bare)
+            }
             if let question = AppleQuestion(enquiry) {
                 let word = await question.ask(apple)
                 let told = Set(word.transactions.map(\.key.id)).subtracting(enquiry.transactions.map(\.key.id))
-                if !told.isEmpty { enquiry = try await session.lookUp(id, and: told.sorted()) }
+                if !told.isEmpty { enquiry = try await session.lookUp(enquiry.id, and: told.sorted()) }
                 enquiry.apple = word
             }
             for index in enquiry.transactions.indices { grant(&enquiry.transactions[index]) }

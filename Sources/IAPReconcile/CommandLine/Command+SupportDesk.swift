@@ -4,19 +4,14 @@ import Reconciliation
 
 extension Command {
     static func check(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
-        guard operands.count == 1, let id = operands.first.map(pasted), !id.isEmpty else {
+        guard operands.count == 1, let id = operands.first, !pasted(id).isEmpty else {
             throw UsageError("check needs one id: of a transaction, an invoice, an order or a user")
         }
         return .check(id, asJSON: options.has("json"))
     }
 
-    /// Removes what a cell of a spreadsheet has around an id: spaces, and the apostrophe that keeps it a text. An app's
-    /// id of a user or an order may begin with either, and is left as it is.
-    private static func pasted(_ id: String) -> String {
-        let trimmed = id.trimmingCharacters(in: .whitespacesAndNewlines)
-        let bare = trimmed.hasPrefix("'") ? String(trimmed.dropFirst()) : trimmed
-        return bare.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } ? bare : id
-    }
+    /// An id of Apple's, without what a cell of a spreadsheet had around it.
+    private static func pasted(_ id: String) -> String { PastedID.bare(id) ?? id }
 
     static func resolve(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
         if let file = try options.text("file") { return try resolveFile(file, operands, options) }

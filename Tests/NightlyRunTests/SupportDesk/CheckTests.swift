@@ -30,6 +30,25 @@ import Testing
         }
     }
 
+    /// As a cell of a spreadsheet has it, unless it is known as it is.
+    @Test func whatIsPastedIsLookedUpAsItIsFirst() async throws {
+        try await withPlay { play in
+            let (delivered, owed, quoted) = (play.buy("1000000003"), play.buy("1000000004"), play.buy("1000000005"))
+            try await play.admit(delivered, for: "bob")
+            try await play.claim(delivered, for: "bob")
+            try await play.admit(owed, for: "bob ")
+            try await play.admit(quoted, for: "'4711")
+            _ = try await play.night()
+            for (asked, answered) in [
+                ("bob", "bob"), ("bob ", "bob "), (" bob", "bob"), ("'4711", "'4711"), (" '\(owed.id)\n", owed.id),
+            ] {
+                let enquiry = try await play.check(asked)
+                #expect(enquiry.id == answered && !DeskVerdict(of: enquiry).isOfNothing, "\(asked)")
+            }
+            #expect(DeskVerdict(of: try await play.check("'4712")).isOfNothing)
+        }
+    }
+
     @Test func saysToWhomAndWhenItWasDelivered() async throws {
         try await withPlay { play in
             let gems = play.buy("1000000002")
