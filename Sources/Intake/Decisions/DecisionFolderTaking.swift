@@ -60,10 +60,11 @@ package struct DecisionFolderTaking {
             // Whoever may write to the folder may put another's file under the name from here on.
             let file = try DecisionFile(path, followsLinks: false)
             // A file whose time lies ahead was copied from a machine whose clock is ahead; it was not written just now.
-            guard let before = FileStanding(descriptor: file.descriptor), abs(before.age) > Self.quiet,
-                !Self.isOpen(name, in: folder.path)
-            else {
+            guard let before = FileStanding(descriptor: file.descriptor), abs(before.age) > Self.quiet else {
                 return warn("it is still being written; the next night takes it", of: name)
+            }
+            if let lock = Self.lock(of: name, in: folder.path) {
+                return warn("it is open in an office program, and stays; if it is not, remove \(lock)", of: name)
             }
             let sheet = try await DecisionSheet.read(file, folder.form.vocabulary) { stop.isRequested }
             // Who copied the sheet may have decided in the copy.
@@ -134,9 +135,9 @@ package struct DecisionFolderTaking {
         return (shown.filter(isRead), shown.filter { !isRead($0) && FileStanding("\(folder)/\($0)") != nil })
     }
 
-    /// Whether LibreOffice or Excel has it open.
-    private static func isOpen(_ name: String, in folder: String) -> Bool {
-        [".~lock.\(name)#", "~$\(name)"].contains { access("\(folder)/\($0)", F_OK) == 0 }
+    /// The file by which LibreOffice or Excel says that it has it open. Where the program crashed, it stays.
+    private static func lock(of name: String, in folder: String) -> String? {
+        [".~lock.\(name)#", "~$\(name)"].first { access("\(folder)/\($0)", F_OK) == 0 }
     }
 }
 

@@ -136,7 +136,7 @@ private let otherDisk: URL? = {
     @Test(arguments: [-3600, 86_400] as [TimeInterval])
     func aNightTakesWhatLiesInTheFolder(age: TimeInterval) async throws {
         try await withCases { play, cases, folder in
-            let files = ["a.csv", "new.csv", "broken.xlsx", ".hidden.csv", "list.ods", "undecided.csv"]
+            let files = ["a.csv", "new.csv", "broken.xlsx", ".hidden.csv", "list.ods", "undecided.csv", "locked.csv"]
                 .map { folder.appending(path: $0) }
             try write([(cases[0], "delivered"), (cases[1], "deliverd")], to: files[0])
             try write([(cases[2], "delivered")], to: files[1])
@@ -149,7 +149,9 @@ private let otherDisk: URL? = {
             try write([(cases[2], "delivered")], to: others)
             try manager.createSymbolicLink(at: folder.appending(path: "link.csv"), withDestinationURL: others)
             let written = Date().addingTimeInterval(age)
-            for file in [files[0], files[2], files[3], files[4], files[5], others] {
+            // As LibreOffice leaves it when it crashes.
+            try Data().write(to: folder.appending(path: ".~lock.locked.csv#"))
+            for file in [files[0], files[2], files[3], files[4], files[5], files[6], others] {
                 try manager.setAttributes([.modificationDate: written], ofItemAtPath: file.path(percentEncoded: false))
             }
             var play = play
@@ -164,15 +166,20 @@ private let otherDisk: URL? = {
             #expect(night.report.cases.total == 2)
             #expect(
                 warnings.withLock { $0.keys.sorted() } == [
-                    "broken.xlsx", "link.csv", "list.ods", "new.csv", "undecided.csv",
+                    "broken.xlsx", "link.csv", "list.ods", "locked.csv", "new.csv", "undecided.csv",
                 ])
+            #expect(
+                warnings.withLock { $0["locked.csv"] }
+                    == "it is open in an office program, and stays; if it is not, remove .~lock.locked.csv#")
+            #expect(warnings.withLock { $0["new.csv"] } == "it is still being written; the next night takes it")
             #expect(warnings.withLock { $0["list.ods"] }?.hasPrefix("it ends neither with .xlsx nor") == true)
             #expect(warnings.withLock { $0["undecided.csv"] }?.hasPrefix("nothing is decided in it") == true)
 
             let left = try manager.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).sorted()
             #expect(
                 left == [
-                    ".hidden.csv", "broken.xlsx", "done", "link.csv", "list.ods", "new.csv", "others", "undecided.csv",
+                    ".hidden.csv", ".~lock.locked.csv#", "broken.xlsx", "done", "link.csv", "list.ods", "locked.csv",
+                    "new.csv", "others", "undecided.csv",
                 ])
             let done = try manager.contentsOfDirectory(
                 atPath: folder.appending(path: "done").path(percentEncoded: false)
