@@ -75,15 +75,16 @@ extension LedgerSession {
 
     /// The open cases by number and money.
     public func caseCounts(runID: Int64) async throws(LedgerError) -> CaseCounts {
-        try await translating {
+        let isTold: SQL = "(\(OpenCases.toldRunID)) = \(runID)"
+        return try await translating {
             let rows = try await connection.query(
                 """
                 SELECT
                     cases.likelihood,
                     \(OpenCases.currency) AS currency,
                     count(*) AS cases,
-                    count(*) FILTER (WHERE cases.told_run_id = \(runID) AND cases.reopened_run_id IS NULL) AS new,
-                    count(*) FILTER (WHERE cases.told_run_id = \(runID) AND cases.reopened_run_id IS NOT NULL) AS reopened,
+                    count(*) FILTER (WHERE \(isTold) AND \(OpenCases.reopenedRunID) IS NULL) AS new,
+                    count(*) FILTER (WHERE \(isTold) AND \(OpenCases.reopenedRunID) IS NOT NULL) AS reopened,
                     sum(\(OpenCases.milliunits))::bigint AS milliunits,
                     count(\(OpenCases.milliunits)) AS priced,
                     min(white.purchased_at) AS oldest

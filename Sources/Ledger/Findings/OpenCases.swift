@@ -11,7 +11,7 @@ enum OpenCases {
         SELECT
             customers.*, cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids,
             cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
-            cases.told_run_id, cases.reopened_run_id, white.original_transaction_id, white.product_id,
+            \(toldRunID) AS told_run_id, \(reopenedRunID) AS reopened_run_id, white.original_transaction_id, white.product_id,
             iap.type_by(white.product_type, white.source, listed_type) AS product_type, white.quantity,
             white.source::text AS source, white.first_seen_at, white.last_confirmed_at,
             iap.case_mark(
@@ -99,6 +99,14 @@ enum OpenCases {
         \(subscription)
         WHERE cases.state = 'open'
         """
+
+    /// The run that told of a case. One that the desk has reopened since (0) is as it was opened, until the next run tells
+    /// of it.
+    static let toldRunID: SQL =
+        "CASE WHEN cases.reopened_run_id = 0 THEN cases.opened_run_id ELSE cases.told_run_id END"
+
+    /// The run that opened it again.
+    static let reopenedRunID: SQL = "nullif(cases.reopened_run_id, 0)"
 
     /// What was paid for a case.
     static let milliunits: SQL = "coalesce(subscription.milliunits, \(BookedPrice.milliunits(of: "white")))"

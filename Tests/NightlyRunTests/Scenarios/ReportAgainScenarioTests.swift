@@ -33,4 +33,21 @@ import Verification
             try await expectTheSame(later, play)
         }
     }
+
+    /// What the desk takes back since is the next run's to tell.
+    @Test func whatWasReopenedSinceStaysNew() async throws {
+        try await withPlay { play in
+            let bought = play.buy("2000000000003502", hoursAgo: 30)
+            try await play.upload(play.receipt([bought]), for: bought)
+            let first = try await play.night().report
+            #expect(first.cases.new == 1 && first.cases.reopened == 0)
+            for decision in [Resolution.Decision.dismissed, .reopened] {
+                #expect(try await play.decide(decision, bought) == .done)
+            }
+            #expect(try await play.reportAgain().cases == first.cases)
+            let second = try await play.night(2).report
+            #expect(second.cases.new == 0 && second.cases.reopened == 1)
+            #expect(try await play.reportAgain().cases == second.cases)
+        }
+    }
 }
