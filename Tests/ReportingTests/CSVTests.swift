@@ -25,6 +25,22 @@ import Testing
         #expect(Array(CSV.line([text, "x"]).unicodeScalars) == Array("\(cell),x\r\n".unicodeScalars))
     }
 
+    /// What a spreadsheet takes for a date, a time, a share, another number or a truth.
+    @Test(arguments: [
+        "1/2", "2026-11-05", "12:30", "1.50", "10%", "3-4", "1,5", "1 2", "5may", "5-May", "MARCH1", "Sept-2", "TRUE",
+        "false",
+    ])
+    func aNameThatReadsAsAValueIsKeptAsText(name: String) {
+        #expect(CSV.line([CSV.name(name)]) == CSV.line(["'" + name]))
+    }
+
+    @Test(arguments: [
+        "", "user-7", "10042", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "gold.100", "一百金币", "5五月", "truth", "May",
+        "1 may be",
+        "v1", "7 | 8 | ann", "2026-11-05T10:00:00Z", String(repeating: "1-", count: 17),
+    ])
+    func anyOtherNameStaysAsItIs(name: String) { #expect(CSV.name(name) == name) }
+
     @Test func whatAProgramReadsBackIsAsItWas() {
         #expect(CSV.line(["a;=1", "=1", "0042"], isReadBack: true) == "\"a;=1\",'=1,0042\r\n")
     }

@@ -40,6 +40,38 @@ package enum CSV {
         return "eE".utf8.contains(exponent) && others.next() == nil
     }
 
+    /// What a company calls something, which may be written as a date, a time, a share or a truth is: 1/2, 12:30, 3-4,
+    /// 1.50, 10%, 5may, TRUE. Like an id it is kept as text.
+    static func name(_ text: String) -> String {
+        isTakenForAnotherValue(text) ? "'" + text : text
+    }
+
+    private static func isTakenForAnotherValue(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard bytes.count <= longestValue, let first = bytes.first else { return false }
+        let fromWord = bytes.drop { !isLetter($0) }
+        let behindWord = fromWord.drop(while: isLetter)
+        guard !fromWord.isEmpty else { return isDigit(first) && !bytes.allSatisfy(isDigit) }
+        guard !behindWord.contains(where: isLetter) else { return false }
+        let word = text[fromWord.startIndex..<behindWord.startIndex].lowercased()
+        return bytes.contains(where: isDigit)
+            ? months.contains(String(word.prefix(3))) : bytes.count == word.utf8.count && truths.contains(word)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+    /// Also a byte of any other script's.
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        byte >= 0x80 || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+    }
+
+    private static let truths: Set = ["true", "false"]
+    private static let months: Set = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ]
+    /// In bytes.
+    private static let longestValue = 32
+
     /// A cell that no spreadsheet takes for a formula. LibreOffice parts cells at a semicolon and a tab, too, unless
     /// they are quoted.
     static func cell(_ text: String, isReadBack: Bool = false) -> String {
