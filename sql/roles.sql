@@ -121,7 +121,7 @@ GRANT EXECUTE ON FUNCTION
     iap.admit_owed, iap.carry_refunds, iap.carry_reversals, iap.count_refunds_once, iap.is_delivered_otherwise,
     iap.is_dismissed_otherwise, iap.is_elsewhere, iap.is_of_original, iap.is_original_delivered,
     iap.is_period_delivered, iap.is_refunded_otherwise, iap.is_same_period, iap.is_same_purchase,
-    iap.looks_back_to, iap.other_ids_of, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
+    iap.locked, iap.looks_back_to, iap.other_ids_of, iap.outcome_otherwise, iap.refunded_as, iap.release_restored,
     iap.release_unread, iap.reverse_otherwise,
     iap.stand_for_refund, iap.take_corrected, iap.take_for_delivery, iap.take_mended, iap.take_originals,
     iap.take_untaken, iap.type_by, iap.type_of, iap.white_bought_once, iap.withdraw_all_restored,

@@ -73,6 +73,39 @@ SELECT test.night(now() + interval '3 days');
 SELECT results_eq(
     $$SELECT test.places('4A')$$, $$VALUES ('4A black'), ('4B restored')$$, 'what was delivered is paid for again');
 
+-- Refunded, taken back, and refunded once more for another share, before a night hears of either: the refund of what
+-- was delivered under another id is the one that Apple tells of by now, and is taken back with it.
+CREATE FUNCTION test.refund_share(id text, percentage integer, refunded interval, told interval) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        id, 'local', product_id => 'skin', product_type => 'non_consumable', exclusion => 'refunded',
+        refunded_at => now() + refunded, verified_at => now() + told, revocation_type => 'REFUND_PRORATED',
+        revocation_percentage => percentage))
+$$;
+CREATE FUNCTION test.share(id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT concat_ws(' ', place, refunded_at - now(), revocation_percentage)
+    FROM iap.transactions AS t WHERE t.transaction_id = $1
+$$;
+SELECT test.hear_skin('9B', '9A', NULL, '0'), test.claim('9B');
+SELECT test.refund_share('9A', 90000, '1 day', '1 day'), test.night(now() + interval '1 day');
+SELECT is(test.share('9B'), 'black 1 day 90000', 'carried to what was delivered');
+SELECT test.reverse('9A', '2 days'), test.refund_share('9A', 30000, '3 days', '3 days'),
+    test.night(now() + interval '3 days');
+SELECT is(test.share('9B'), 'black 3 days 30000', 'the later refund takes the place of the earlier');
+SELECT results_eq(
+    $$SELECT test.moves('9B')$$,
+    $$VALUES ('claimed white > claim'), ('refunded claim > claim'), ('refund_reversed claim > claim'),
+        ('refunded claim > claim')$$,
+    'as if the first had been taken back before');
+SELECT test.night(now() + interval '4 days');
+SELECT is(test.share('9B'), 'black 3 days 30000', 'once');
+SELECT test.hear(test.heard(
+    '9A', 'server_api', product_id => 'skin', product_type => 'non_consumable',
+    verified_at => now() + interval '5 days'));
+SELECT test.night(now() + interval '5 days');
+SELECT is(test.share('9B'), 'black', 'and is taken back as Apple takes it back');
+
 -- What stays.
 SELECT test.hear_skin(original || 'A', original, NULL, '0'), test.reverse(original || 'A', '3 days')
 FROM unnest('{5,6,7,8}'::text[]) AS original;

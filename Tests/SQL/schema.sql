@@ -1431,6 +1431,9 @@ BEGIN
                 -- Of this id Apple said later that there is none.
                 WHEN delivered.refunded_at IS NULL
                 THEN (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
+                -- Apple may have taken back what was carried, and refunded once more, before a night heard of either.
+                WHEN restored.refunded_at >= delivered.refunded_at + interval '1 second'
+                THEN restored.refund_told_at > delivered.refund_told_at AND iap.is_refunded_elsewhere(locked.t)
                 -- What kind of refund it is may be told after it was carried.
                 ELSE restored.revocation_type IS NOT NULL
                     AND (restored.revocation_type, restored.revocation_percentage)
@@ -1450,6 +1453,13 @@ BEGIN
             WHERE black.transaction_id = (known.t).transaction_id AND black.bundle_id = (known.t).bundle_id
                 AND black.environment = (known.t).environment
                 AND black.move_id IS DISTINCT FROM (known.t).move_id);
+        IF known.refunded_at >= (known.t).refunded_at + interval '1 second' THEN
+            -- As if a night had come between them: each refund that is carried has a move that says from where.
+            PERFORM iap.move(
+                ARRAY[ROW(known.t, iap.refund_reversed(known.t, known.refunded_at))::iap.change], NULL,
+                'iap-reconcile', run, at);
+            known.t := iap.locked((known.t).bundle_id, (known.t).environment, (known.t).transaction_id);
+        END IF;
         PERFORM iap.move(
             ARRAY[
                 ROW(known.t, iap.refunded(known.t, told, coalesce((known.t).refund_run_id, run)))::iap.change],

@@ -183,7 +183,8 @@ WHERE wrong.environment = 'Production';
 COMMENT ON VIEW finance.misdeliveries IS
     'What was delivered to one user although another''s order was named, it bears another''s token, or another '
     'uploaded it first: the one who paid may still want it. Of what was granted or imported, by its token, or the '
-    'order that was named or that it was uploaded for. Ask for a span of delivered_at: then only those deliveries are looked at.';
+    'order that was named or that it was uploaded for. Ask for a span of delivered_at: then only those deliveries are '
+    'looked at.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS
