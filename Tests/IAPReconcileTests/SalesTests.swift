@@ -20,9 +20,10 @@ import Testing
     @Test func itTellsOfEveryLineAndEveryDifference() async throws {
         try await withBooth { configuration, folder in
             let file = folder.appending(path: "S_D.txt").path(percentEncoded: false)
-            let sold = "11/20/2026\t11/20/2026\tUS\tG"
+            let sold = "11/20/2026\t11/20/2026\tUS"
             let lines = [
-                "gems\t3\t\(sold)\tIA1", "gems\t-1\t\(sold)\tIA1", "G\t9\t\(sold)\t1F", "x\t2\t\(sold)\tIAY", "?",
+                "gems\t3\t\(sold)\tG\tIA1", "gems\t-1\t\(sold)\tG\tIA1", "G\t9\t\(sold)\tG\t1F",
+                "x\t2\t\(sold)\tH\tIAY", "?",
             ]
             try write(Self.header + lines.joined(separator: "\n"), to: file)
             let ended = try await ChildProcess.run(program, ["sales", file, "--config", configuration])
