@@ -18,8 +18,29 @@ extension LedgerSession {
         _ heads: [SubscriptionHead], to page: inout [CaseFacts], toldUpTo told: Date, now: Date
     ) async throws {
         guard !heads.isEmpty else { return }
+        var periods: [Int: [Subscription.Period]] = [:]
+        for row in try await periodRows(of: heads, in: page, toldUpTo: told, now: now) {
+            let index = Int(try row.decode("index", as: Int32.self))
+            // The server that granted it knows best whose it is.
+            if let user = try row.decode("user_id", as: String?.self) { page[index].admittedFor = user }
+            // One account of Apple's may have paid for another user since.
+            page[index].tokenOwners =
+                (page[index].tokenOwners + (try row.decode("token_owners", as: [String].self))).exactlyUnique
+            periods[index, default: []].append(
+                Subscription.Period(
+                    id: try row.id("transaction_id"),
+                    isRunning: try row.decode("is_running"),
+                    isTrial: try row.decode("is_trial"), isGrantedLate: try row.decode("is_granted_late")))
+        }
+        for (index, periods) in periods { page[index].subscription = Subscription(periods: periods) }
+    }
+
+    /// Every period without access of these subscriptions, the earliest first.
+    private func periodRows(
+        of heads: [SubscriptionHead], in page: [CaseFacts], toldUpTo told: Date, now: Date
+    ) async throws -> [Row] {
         let keys = heads.map { page[$0.index].key }
-        let rows = try await connection.query(
+        return try await connection.query(
             """
             SELECT
                 head.index, period.transaction_id, period.is_trial, entitlements.user_id,
@@ -57,20 +78,5 @@ extension LedgerSession {
                 AND NOT iap.is_granted_elsewhere(period.t, iap.said_for(period.t, entitlements))
             ORDER BY head.index, period.purchased_at, period.transaction_id
             """)
-        var periods: [Int: [Subscription.Period]] = [:]
-        for row in rows {
-            let index = Int(try row.decode("index", as: Int32.self))
-            // The server that granted it knows best whose it is.
-            if let user = try row.decode("user_id", as: String?.self) { page[index].admittedFor = user }
-            // One account of Apple's may have paid for another user since.
-            page[index].tokenOwners =
-                (page[index].tokenOwners + (try row.decode("token_owners", as: [String].self))).exactlyUnique
-            periods[index, default: []].append(
-                Subscription.Period(
-                    id: try row.id("transaction_id"),
-                    isRunning: try row.decode("is_running"),
-                    isTrial: try row.decode("is_trial"), isGrantedLate: try row.decode("is_granted_late")))
-        }
-        for (index, periods) in periods { page[index].subscription = Subscription(periods: periods) }
     }
 }

@@ -8,19 +8,7 @@ extension LedgerSession {
     /// - Throws: `LedgerError.schema` with those that are behind.
     public func checkSequences() async throws(LedgerError) {
         try await translating {
-            // The sequence first: a receipt that comes after that has a higher number. Each bucket's key says that there is
-            // none, so that nothing is read.
-            let drawn: Int64 = try await connection.only(
-                "SELECT coalesce(pg_sequence_last_value('iap.receipt_number'::regclass), 0) AS drawn"
-            ).decode("drawn")
-            let next = (drawn + 1) * Int64(Bucket.count)
-            let beyond: Int64? = try await connection.only(
-                """
-                SELECT max(receipt_id) / \(Int64(Bucket.count)) AS number
-                FROM iap.receipts
-                WHERE bucket = ANY (\(Array(Bucket.all))) AND receipt_id >= \(next)
-                """
-            ).decode("number")
+            let beyond = try await receiptNumberBeyond()
             // What a statement sees was numbered before it asks the sequence.
             let behind = try await connection.query(
                 """
@@ -54,5 +42,21 @@ extension LedgerSession {
                 them before anybody writes: see “Move to another server” in docs/operate.md.
                 """)
         }
+    }
+    /// The highest number of a receipt that its sequence has yet to give; `nil` where there is none.
+    private func receiptNumberBeyond() async throws -> Int64? {
+        // The sequence first: a receipt that comes after that has a higher number. Each bucket's key says that there is
+        // none, so that nothing is read.
+        let drawn: Int64 = try await connection.only(
+            "SELECT coalesce(pg_sequence_last_value('iap.receipt_number'::regclass), 0) AS drawn"
+        ).decode("drawn")
+        let next = (drawn + 1) * Int64(Bucket.count)
+        return try await connection.only(
+            """
+            SELECT max(receipt_id) / \(Int64(Bucket.count)) AS number
+            FROM iap.receipts
+            WHERE bucket = ANY (\(Array(Bucket.all))) AND receipt_id >= \(next)
+            """
+        ).decode("number")
     }
 }

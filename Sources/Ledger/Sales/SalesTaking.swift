@@ -43,6 +43,12 @@ private struct SalesTaking {
             FROM unnest(\(apps.map(\.key)), \(apps.map(\.value.text))) AS apps (sku, bundle_id)
             WHERE staged_sales.app_sku = apps.sku
             """)
+        try await nameByProducts(besides: apps.map(\.value))
+        try await nameAsInForce()
+        try await nameBySKU(besides: apps.map(\.value))
+    }
+
+    private func nameByProducts(besides apps: [BundleID]) async throws {
         try await connection.execute(
             """
             UPDATE staged_sales
@@ -50,12 +56,15 @@ private struct SalesTaking {
             FROM (
                 SELECT product_id, min(bundle_id) AS bundle_id
                 FROM products
-                WHERE bundle_id <> ALL (\(apps.map(\.value.text)))
+                WHERE bundle_id <> ALL (\(apps.map(\.text)))
                 GROUP BY product_id
                 HAVING count(*) = 1
             ) AS sellers
             WHERE staged_sales.bundle_id IS NULL AND staged_sales.product_id = sellers.product_id
             """)
+    }
+
+    private func nameAsInForce() async throws {
         try await connection.execute(
             """
             UPDATE staged_sales
@@ -74,6 +83,9 @@ private struct SalesTaking {
                 AND staged_sales.developer = known.developer AND staged_sales.app_sku = known.app_sku
                 AND staged_sales.product_id = known.product_id
             """)
+    }
+
+    private func nameBySKU(besides apps: [BundleID]) async throws {
         let named: SQL = """
             SELECT developer, app_sku, bundle_id
             FROM staged_sales
@@ -85,7 +97,7 @@ private struct SalesTaking {
             """
             UPDATE staged_sales
             SET bundle_id = sellers.bundle_id
-            FROM (\(SalesApps.bySKU(among: named, besides: apps.map(\.value)))) AS sellers
+            FROM (\(SalesApps.bySKU(among: named, besides: apps))) AS sellers
             WHERE staged_sales.bundle_id IS NULL AND staged_sales.developer = sellers.developer
                 AND staged_sales.app_sku = sellers.app_sku
             """)
