@@ -19,6 +19,9 @@ public enum Folder {
         return names
     }
 
+    /// Whether it is a folder, or a link to one, in which this user may make files and move them away.
+    public static func mayWrite(to path: String) -> Bool { access("\(path)/.", W_OK | X_OK) == 0 }
+
     /// Whether what others lay into a folder is only theirs, or its owner's, to move away: its sticky bit is set, and
     /// this user is neither its owner nor the superuser.
     public static func keepsOthersFiles(_ path: String) -> Bool {

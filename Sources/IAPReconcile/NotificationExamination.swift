@@ -56,7 +56,7 @@ struct NotificationExamination {
                 "\(metrics.file) is another user's, and may not be replaced (the folder's sticky bit is set)",
                 remedy: "Make the folder belong to the user that runs the job, or move that file away.")
         }
-        return access(folder, W_OK | X_OK) == 0
+        return Folder.mayWrite(to: folder)
             ? Doctor.Finding("metrics", .fine, "\(folder) is writable")
             : Doctor.Finding(
                 "metrics", .wrong, "\(folder) is not there or not writable for this user",

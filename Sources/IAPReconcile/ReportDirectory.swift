@@ -14,7 +14,7 @@ enum ReportDirectory {
                 return Doctor.Finding(
                     name, .wrong, "\(path) is no folder", remedy: "Name another with “directory” in [report].")
             }
-            guard access(path, W_OK | X_OK) == 0 else { return refused(path, name) }
+            guard Folder.mayWrite(to: path) else { return refused(path, name) }
             let shown = ["latest", "index.html"]
             if let folder = shown.map({ "\(path)/\($0)" }).first(where: isFolder) {
                 return Doctor.Finding(
@@ -36,7 +36,7 @@ enum ReportDirectory {
                 remedy: "Make that folder, mount its disk, or remove the link.")
         }
         let parent = nearestParent(of: path)
-        return access(parent, W_OK | X_OK) == 0
+        return Folder.mayWrite(to: parent)
             ? Doctor.Finding(name, .fine, "\(path) will be made") : refused(path, name)
     }
 

@@ -85,7 +85,8 @@ SELECT is(
     (pg_temp.became('{}', '{"source": "server_api"}')).revocation_percentage, 33333, 'whoever tells it');
 
 SELECT is(
-    iap.is_later_refund(pg_temp.held('{}'), pg_temp.told('{"refunded_at": "2026-03-05T13:00:01Z"}')), true,
+    iap.is_later_refund(
+        (pg_temp.told('{"refunded_at": "2026-03-05T13:00:01Z"}')).refunded_at, (pg_temp.held('{}')).refunded_at), true,
     'a second later it is another one');
 
 -- Words in any order.

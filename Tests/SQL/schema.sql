@@ -1432,7 +1432,7 @@ BEGIN
                 WHEN delivered.refunded_at IS NULL
                 THEN (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
                 -- Apple may have taken back what was carried, and refunded once more, before a night heard of either.
-                WHEN restored.refunded_at >= delivered.refunded_at + interval '1 second'
+                WHEN iap.is_later_refund(restored.refunded_at, delivered.refunded_at)
                 THEN restored.refund_told_at > delivered.refund_told_at AND iap.is_refunded_elsewhere(locked.t)
                 -- What kind of refund it is may be told after it was carried.
                 ELSE restored.revocation_type IS NOT NULL
@@ -1453,7 +1453,7 @@ BEGIN
             WHERE black.transaction_id = (known.t).transaction_id AND black.bundle_id = (known.t).bundle_id
                 AND black.environment = (known.t).environment
                 AND black.move_id IS DISTINCT FROM (known.t).move_id);
-        IF known.refunded_at >= (known.t).refunded_at + interval '1 second' THEN
+        IF iap.is_later_refund(known.refunded_at, (known.t).refunded_at) THEN
             -- As if a night had come between them: each refund that is carried has a move that says from where.
             PERFORM iap.move(
                 ARRAY[ROW(known.t, iap.refund_reversed(known.t, known.refunded_at))::iap.change], NULL,
@@ -3203,7 +3203,7 @@ BEGIN
         IF t.place <> 'white' AND (t.place <> 'black' OR t.is_family_shared IS NOT TRUE) AND (
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
             was.refund_run_id IS NULL
-            OR iap.is_later_refund(was, v)
+            OR iap.is_later_refund(v.refunded_at, was.refunded_at)
             -- Or only of the other id's.
             OR iap.is_refunded_elsewhere(was)
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
@@ -3932,14 +3932,14 @@ $$;
 
 COMMENT ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period went by without access before it was granted, and was found so: it stays a case, but where that was said while its redelivery was under way.';
 
-CREATE FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) RETURNS boolean
+CREATE FUNCTION iap.is_later_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
-    AS $$
+    AS $_$
     -- Some of Apple's formats tell of it to the second.
-    SELECT v.refunded_at >= t.refunded_at + interval '1 second'
-$$;
+    SELECT $1 >= $2 + interval '1 second'
+$_$;
 
-COMMENT ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) IS 'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and may tell of that later.';
+COMMENT ON FUNCTION iap.is_later_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) IS 'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and may tell of that later.';
 
 CREATE FUNCTION iap.is_new_word(known iap.entitlements, until timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3959,7 +3959,7 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
-        OR iap.is_later_refund(t, v)
+        OR iap.is_later_refund(v.refunded_at, t.refunded_at)
         OR iap.fills_in(t, v)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
         -- Apple extended it.
@@ -11868,7 +11868,7 @@ REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_later_refund(refunded_at timestamp with time zone, known_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_new_word(known iap.entitlements, until timestamp with time zone) FROM PUBLIC;
 

@@ -31,10 +31,7 @@ extension Doctor {
         let done = "\(folder)/done"
         var status = stat()
         // The night makes it.
-        guard lstat(done, &status) == 0 else { return nil }
-        guard stat(done, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, access(done, W_OK | X_OK) == 0 else {
-            return "\(done) is no folder that this user may write to"
-        }
-        return nil
+        guard lstat(done, &status) == 0, !Folder.mayWrite(to: done) else { return nil }
+        return "\(done) is no folder that this user may write to"
     }
 }

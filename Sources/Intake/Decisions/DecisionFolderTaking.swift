@@ -107,7 +107,7 @@ package struct DecisionFolderTaking {
         let done = "\(folder.path)/done"
         guard mkdir(done, 0o750) != 0 else { return }
         let why = SystemFailure()
-        guard access("\(done)/.", W_OK | X_OK) != 0 else { return }
+        guard !Folder.mayWrite(to: done) else { return }
         throw DecisionFileError.unwritable(folder: done, why: why.number == EEXIST ? Self.refused : why.description)
     }
 

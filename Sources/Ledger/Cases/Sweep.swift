@@ -85,11 +85,11 @@ extension LedgerSession {
     /// Whether the original of the purchase in hand was delivered under another id. Of what nobody knows the type of, it
     /// may be that purchase, restored: a claim gets `undecided`, as `iap.outcome_otherwise` says.
     private static let isOriginalDelivered: SQL = """
-        EXISTS (
-            SELECT FROM delivered_originals AS taken
-            WHERE taken.original_transaction_id IN (white.original_transaction_id, white.transaction_id)
-                AND taken.bundle_id = white.bundle_id AND taken.environment = white.environment
-                AND taken.web_order_line_item_id = '' AND taken.transaction_id <> white.transaction_id)
+        (
+            SELECT iap.is_original_delivered(ROW(t.*)::iap.transactions)
+            FROM transactions AS t
+            WHERE t.transaction_id = white.transaction_id AND t.bundle_id = white.bundle_id
+                AND t.environment = white.environment)
         """
 
     /// The order of both queries, so that nothing is sorted again once its sightings are there.

@@ -31,9 +31,8 @@ package enum CSV {
     }
 
     private static func isChangedByExcel(_ text: String.UTF8View) -> Bool {
-        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-        guard let first = text.first, let last = text.last, digits ~= first, digits ~= last else { return false }
-        var others = text.lazy.filter { !(digits ~= $0) }.makeIterator()
+        guard let first = text.first, let last = text.last, isDigit(first), isDigit(last) else { return false }
+        var others = text.lazy.filter { !isDigit($0) }.makeIterator()
         guard let exponent = others.next() else {
             return text.count >= 12 || first == UInt8(ascii: "0") && text.count > 1
         }

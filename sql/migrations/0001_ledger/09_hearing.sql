@@ -59,10 +59,10 @@ $$;
 COMMENT ON FUNCTION iap.is_same_refund IS
     'Whether two words of a refund''s time are of one refund: some of Apple''s formats tell it to the second.';
 
-CREATE FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) RETURNS boolean
+CREATE FUNCTION iap.is_later_refund(refunded_at timestamptz, known_at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     -- Some of Apple's formats tell of it to the second.
-    SELECT v.refunded_at >= t.refunded_at + interval '1 second'
+    SELECT $1 >= $2 + interval '1 second'
 $$;
 COMMENT ON FUNCTION iap.is_later_refund IS
     'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, '
@@ -209,7 +209,7 @@ BEGIN
         IF t.place <> 'white' AND (t.place <> 'black' OR t.is_family_shared IS NOT TRUE) AND (
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
             was.refund_run_id IS NULL
-            OR iap.is_later_refund(was, v)
+            OR iap.is_later_refund(v.refunded_at, was.refunded_at)
             -- Or only of the other id's.
             OR iap.is_refunded_elsewhere(was)
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.

@@ -52,7 +52,7 @@ LANGUAGE sql STABLE AS $$
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
-        OR iap.is_later_refund(t, v)
+        OR iap.is_later_refund(v.refunded_at, t.refunded_at)
         OR iap.fills_in(t, v)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
         -- Apple extended it.

@@ -231,7 +231,7 @@ BEGIN
                 WHEN delivered.refunded_at IS NULL
                 THEN (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
                 -- Apple may have taken back what was carried, and refunded once more, before a night heard of either.
-                WHEN restored.refunded_at >= delivered.refunded_at + interval '1 second'
+                WHEN iap.is_later_refund(restored.refunded_at, delivered.refunded_at)
                 THEN restored.refund_told_at > delivered.refund_told_at AND iap.is_refunded_elsewhere(locked.t)
                 -- What kind of refund it is may be told after it was carried.
                 ELSE restored.revocation_type IS NOT NULL
@@ -252,7 +252,7 @@ BEGIN
             WHERE black.transaction_id = (known.t).transaction_id AND black.bundle_id = (known.t).bundle_id
                 AND black.environment = (known.t).environment
                 AND black.move_id IS DISTINCT FROM (known.t).move_id);
-        IF known.refunded_at >= (known.t).refunded_at + interval '1 second' THEN
+        IF iap.is_later_refund(known.refunded_at, (known.t).refunded_at) THEN
             -- As if a night had come between them: each refund that is carried has a move that says from where.
             PERFORM iap.move(
                 ARRAY[ROW(known.t, iap.refund_reversed(known.t, known.refunded_at))::iap.change], NULL,
