@@ -152,7 +152,7 @@ struct Worker {
                     .map {
                         TriedReceipt(
                             id: receipt.id, outcome: $0, signature: item.signature, madeAt: madeAt,
-                            missing: item.verdict.missing(of: receipt))
+                            missing: item.verdict.missing(of: receipt), uploadedAgainAt: receipt.uploadedAgainAt)
                     }
             }
         }

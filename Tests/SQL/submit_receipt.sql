@@ -79,7 +79,7 @@ SELECT results_eq(
 -- What is said again changes nothing, and so locks nothing: also where a device was purged, or none is told.
 SELECT set_config('test.updated', pg_stat_get_xact_tuples_updated('iap.receipts'::regclass)::text, true);
 SELECT test.submit('of an order', 'eve', '6', 'order-6', '{"model": "iPhone9,1"}'),
-    test.submit('of an order', 'eve'), test.submit('bare'), test.submit('bare', 'ann', '3', 'order-3'),
+    test.submit('of an order', 'eve'), test.submit('bare'), test.submit('bare', 'ann', '3'),
     test.submit('the same receipt', 'bob'),
     test.submit('of no device', device => '{"model": "iPhone9,1"}');
 SELECT is(
@@ -130,8 +130,8 @@ SELECT results_eq(
     $$VALUES
         ('1 settled', 'settled', NULL, true), ('2 given up', 'waiting', true, true),
         ('3 empty', 'unusable', NULL, true), ('4 lately', 'unusable', NULL, NULL),
-        ('6 erased', 'unusable', NULL, true), ('7 for another', 'watched', true, NULL),
-        ('8 of an order', 'waiting', true, NULL), ('9 full', 'settled', NULL, NULL),
+        ('6 erased', 'unusable', NULL, true), ('7 for another', 'watched', true, true),
+        ('8 of an order', 'waiting', true, true), ('9 full', 'settled', NULL, NULL),
         (NULL, 'unusable', NULL, true)$$,
     'what was given up is tried again after a week, and for another purchase; but not what is gone');
 SELECT is_empty(

@@ -39,16 +39,19 @@ public struct TriedReceipt: Sendable {
     public let madeAt: Date?
     /// The transactions that it was uploaded for and does not hold.
     public let missing: [String]
+    /// As of the moment in which it was taken in hand: see `InboxReceipt.uploadedAgainAt`.
+    public let uploadedAgainAt: Date?
 
     public init(
         id: Int64, outcome: ReceiptOutcome, signature: OfflineSignature? = nil, madeAt: Date? = nil,
-        missing: [String] = []
+        missing: [String] = [], uploadedAgainAt: Date? = nil
     ) {
         self.id = id
         self.outcome = outcome
         self.signature = signature
         self.madeAt = madeAt
         self.missing = missing
+        self.uploadedAgainAt = uploadedAgainAt
     }
 }
 

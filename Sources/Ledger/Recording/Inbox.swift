@@ -93,8 +93,8 @@ extension LedgerSession {
                     FROM grouped
                 )
                 SELECT
-                    receipt_id, bundle_id, user_id, order_id, transaction_id, submitted_at, attempts, error_code,
-                    payload_sha256, chosen,
+                    receipt_id, bundle_id, user_id, order_id, transaction_id, submitted_at, uploaded_again_at, attempts,
+                    error_code, payload_sha256, chosen,
                     CASE WHEN is_first THEN payload END AS payload, upload_transaction_ids, upload_order_ids
                 FROM measured
                 WHERE bytes <= \(payloadBytes) OR rank = 1
@@ -191,7 +191,8 @@ extension InboxReceipt {
             id: try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
             userID: try row.decode("user_id", as: String?.self), orderID: order,
             purposes: purposes.contains(own) ? purposes : [own] + purposes,
-            submittedAt: try row.decode("submitted_at"), trouble: try row.trouble)
+            submittedAt: try row.decode("submitted_at"), trouble: try row.trouble,
+            uploadedAgainAt: try row.decode("uploaded_again_at", as: Date?.self))
     }
 }
 

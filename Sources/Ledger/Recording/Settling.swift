@@ -20,8 +20,9 @@ extension LedgerSession {
                 locked.append(receipt.id)
                 continue
             }
+            let isWatched = watched.contains(receipt.id) || known.uploadedAgainAt != receipt.uploadedAgainAt
             let settled = SettledReceipt(
-                receipt, after: known.trouble, isWatched: watched.contains(receipt.id), lacks: lacking[receipt.id])
+                receipt, after: known.trouble, isWatched: isWatched, lacks: lacking[receipt.id])
             switch settled.state {
             case .watched, .settled: counts.verified += 1
             case .waiting: counts.tryAgain += 1
@@ -77,7 +78,7 @@ extension LedgerSession {
         for buckets in try await partsOfOneStatement(ids) {
             let rows = try await connection.query(
                 """
-                SELECT receipt_id, bundle_id, attempts, error_code
+                SELECT receipt_id, bundle_id, attempts, error_code, uploaded_again_at
                 FROM receipts
                 WHERE \(isIn: buckets, of: "receipts") AND receipt_id = ANY (\(ids))
                 ORDER BY receipt_id
@@ -85,7 +86,8 @@ extension LedgerSession {
                 """)
             for row in rows {
                 held[try row.decode("receipt_id")] = HeldReceipt(
-                    bundleID: try row.decode("bundle_id"), trouble: try row.trouble)
+                    bundleID: try row.decode("bundle_id"), trouble: try row.trouble,
+                    uploadedAgainAt: try row.decode("uploaded_again_at", as: Date?.self))
             }
         }
         return held
@@ -171,6 +173,7 @@ extension ReceiptState {
 private struct HeldReceipt {
     let bundleID: String
     let trouble: ReceiptTrouble?
+    let uploadedAgainAt: Date?
 }
 
 /// What a receipt's row shall say.
@@ -187,7 +190,7 @@ private struct SettledReceipt {
 
     /// - Parameters:
     ///   - trouble: what it met before.
-    ///   - isWatched: whether it holds what is owed.
+    ///   - isWatched: whether it holds what is owed, or was handed in for something else since it was taken in hand.
     ///   - lacks: what it was uploaded for and nothing brought: that may come, and after some nights it is only listed.
     init(_ receipt: TriedReceipt, after trouble: ReceiptTrouble?, isWatched: Bool, lacks: String?) {
         id = receipt.id

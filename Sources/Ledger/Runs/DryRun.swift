@@ -184,7 +184,7 @@ extension LedgerSession {
     private func pullReceipts(_ receipts: SQL) async throws {
         let columns: SQL = """
             bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at,
-            state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text
+            uploaded_again_at, state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text
             """
         try await connection.execute(
             "INSERT INTO receipts (payload, \(columns)) SELECT '', \(columns) FROM \(receipts)")

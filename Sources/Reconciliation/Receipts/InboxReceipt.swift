@@ -12,6 +12,8 @@ public struct InboxReceipt: Hashable, Sendable {
     public let submittedAt: Date
     /// The trouble that it met when it was last tried; `nil` if there was none, or if it was not tried yet.
     public let trouble: ReceiptTrouble?
+    /// When it was last handed in again for another purchase or order, or after a week; `nil` if it never was.
+    public let uploadedAgainAt: Date?
 
     /// What a receipt was uploaded for.
     public struct Purpose: Hashable, Sendable, Codable {
@@ -26,7 +28,7 @@ public struct InboxReceipt: Hashable, Sendable {
 
     public init(
         id: Int64, bundleID: String, userID: String?, orderID: String?, purposes: [Purpose], submittedAt: Date,
-        trouble: ReceiptTrouble? = nil
+        trouble: ReceiptTrouble? = nil, uploadedAgainAt: Date? = nil
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -35,6 +37,7 @@ public struct InboxReceipt: Hashable, Sendable {
         self.purposes = purposes
         self.submittedAt = submittedAt
         self.trouble = trouble
+        self.uploadedAgainAt = uploadedAgainAt
     }
 
     /// Whether the client uploaded this receipt for that very transaction. A receipt that names no transaction, such

@@ -198,5 +198,6 @@ COMMENT ON COLUMN iap.receipts.seal IS
 COMMENT ON COLUMN iap.receipts.uploads_left_out IS
     'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
 COMMENT ON COLUMN iap.receipts.uploaded_again_at IS
-    'When it was last handed in again a week or more after it was before; NULL if it never was.';
+    'When it was last handed in again for another purchase or order, or a week or more after it was before; NULL if it '
+    'never was.';
 COMMENT ON COLUMN iap.uploads.seal IS 'Of what it was uploaded for: see audit.seal.';

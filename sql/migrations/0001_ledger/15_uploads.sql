@@ -7,13 +7,13 @@ CREATE FUNCTION iap.store_upload(
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    ends     boolean := store_upload.payload IS NULL;
-    number   bigint;
-    is_new   boolean := false;
-    adds     boolean;
-    is_again boolean;
-    reopened text;
-    upload   iap.uploads;
+    ends           boolean := store_upload.payload IS NULL;
+    number         bigint;
+    is_new         boolean := false;
+    adds           boolean;
+    is_again       boolean;
+    is_for_another boolean;
+    upload         iap.uploads;
 BEGIN
     SELECT
         receipt_id,
@@ -21,13 +21,8 @@ BEGIN
             OR (order_id IS NULL AND store_upload.order_id IS NOT NULL)
             OR (device IS NULL AND store_upload.device IS NOT NULL AND device_purged_at IS NULL),
         known.is_again,
-        CASE
-            WHEN next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased
-                AND error_code IS DISTINCT FROM 'empty'
-                AND ((state = 'unusable' AND known.is_again) OR (uploads_left_out = 0 AND is_for_another))
-            THEN CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END
-        END
-    INTO number, adds, is_again, reopened
+        uploads_left_out = 0 AND known.is_for_another
+    INTO number, adds, is_again, is_for_another
     FROM (
         SELECT
             *, greatest(submitted_at, uploaded_again_at) < store_upload.uploaded_at - interval '7 days' AS is_again,
@@ -75,16 +70,19 @@ BEGIN
             END
         RETURNING receipt_id INTO number;
         is_new := number = store_upload.receipt_id;
+        -- What another session brings at the same moment was not found above.
+        is_for_another := coalesce(is_for_another, NOT is_new);
     END IF;
 
-    -- Their customer is asked about again, as after any upload.
-    IF is_again THEN
+    -- Their customer is asked about again, as after any upload; and a night that has the receipt in hand sees by it that
+    -- there is more to look at. If that night has settled it first, this waits until it says so.
+    IF is_again OR is_for_another THEN
         UPDATE iap.receipts SET uploaded_again_at = store_upload.uploaded_at
         WHERE bucket = store_upload.bucket AND receipt_id = number;
-    END IF;
-    IF reopened IS NOT NULL THEN
+
         UPDATE iap.receipts
-        SET state = reopened, next_attempt_at = store_upload.uploaded_at,
+        SET state = CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END,
+            next_attempt_at = store_upload.uploaded_at,
             -- A seal that does not fit stays, for its row was changed by hand.
             seal = CASE
                 WHEN seal = audit.receipt_seal(
@@ -92,12 +90,13 @@ BEGIN
                     state, is_erased)
                 THEN audit.receipt_seal(
                     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
-                    reopened, is_erased)
+                    CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END, is_erased)
                 ELSE seal
             END
         WHERE bucket = store_upload.bucket AND receipt_id = number
-            -- Unless it is due, purged or erased by now.
-            AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased;
+            AND (is_for_another OR state = 'unusable')
+            AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased
+            AND error_code IS DISTINCT FROM 'empty';
     END IF;
 
     upload.bucket := store_upload.bucket;
