@@ -71,7 +71,7 @@ import Testing
                             + "not verified yet. First deliver or resolve what is paid and let a night verify what "
                             + "waits, or erase the user --even-open: "))
                 let rehearsed = try await erase("ann", "--even-open", "--dry-run")
-                #expect(rehearsed.output.hasPrefix("The user would be erased.\n"))
+                #expect(rehearsed.output.hasPrefix("The user of com.example.a would be erased.\n"))
                 #expect(try await erase("ann").status == 65)
                 let open = try await erase("ann", "--even-open")
                 #expect(open.status == 0)
@@ -82,7 +82,7 @@ import Testing
 
                 let settled = try await erase("bob")
                 #expect(settled.status == 0)
-                #expect(settled.output.hasPrefix("The user is erased, and called erased-"))
+                #expect(settled.output.hasPrefix("The user of com.example.a is erased, and called erased-"))
                 #expect(settled.output.hasSuffix("\n  claims: 1\n  trail: 1\n  transactions: 1\n"))
                 #expect(settled.errors.contains("reports that were written before still name the user"))
                 #expect(settled.errors.contains(" and /srv/decisions/done"))

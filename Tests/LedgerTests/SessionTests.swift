@@ -287,10 +287,12 @@ import Testing
             _ = try await job.closeBooks(of: try await ledger.begin(at: began, job))
             let session = try await ledger.session(as: "iap_privacy")
             defer { session.close() }
-            guard case .erased(_, _, _) = try await session.erase(Erasure(userID: "ann", by: "dana", isDryRun: true))
+            guard case .erased = try await session.erase(Erasure(userID: "ann", by: "dana", isDryRun: true))
             else { return #expect(Bool(false)) }
             let outcome = try await session.erase(Erasure(userID: "ann", by: "dana"))
-            guard case .erased(let pseudonym, let rows, _) = outcome else { return #expect(Bool(false), "\(outcome)") }
+            guard case .erased(let pseudonym, _, let rows, _) = outcome else {
+                return #expect(Bool(false), "\(outcome)")
+            }
             #expect(rows.contains { $0.table == "transactions" && $0.count == 1 })
             let user: String = try await ledger.value("(SELECT user_id FROM iap.black)")
             #expect(user == pseudonym)

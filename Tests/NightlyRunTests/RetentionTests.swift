@@ -141,9 +141,9 @@ import Testing
 
             let rehearsal = try await desk.erase(
                 Erasure(userID: user, by: "dan", isEvenOpen: true, isDryRun: true))
-            guard case .erased(_, let rehearsed, _) = rehearsal else { return #expect(Bool(false), "\(rehearsal)") }
+            guard case .erased(_, _, let rehearsed, _) = rehearsal else { return #expect(Bool(false), "\(rehearsal)") }
             let outcome = try await desk.erase(erasure)
-            guard case .erased(let pseudonym, let rows, let open) = outcome else {
+            guard case .erased(let pseudonym, _, let rows, let open) = outcome else {
                 return #expect(Bool(false), "\(outcome)")
             }
             #expect(rows == rehearsed)

@@ -208,7 +208,7 @@ CREATE TABLE test.owed_before AS SELECT * FROM finance.unclaimed_liability;
 CREATE TABLE test.answer AS SELECT test.erase('carl', true) AS answer;
 SELECT is(
     (SELECT answer - 'pseudonym' - 'rows' FROM test.answer),
-    '{"outcome": "erased", "open": ["c3"], "waiting": 1}', 'erased, even so');
+    '{"outcome": "erased", "apps": ["com.example.a"], "open": ["c3"], "waiting": 1}', 'erased, even so');
 SELECT is(
     (SELECT answer -> 'rows' FROM test.answer),
     '{
@@ -449,6 +449,10 @@ SELECT test.hear(test.heard('uli1', 'server_api', app_account_token => '0b8f1f5e
 SELECT isnt(
     app_account_token, '0b8f1f5e-7f0a-4c6e-9b5d-1f5a2c3d4e5f', 'a token that Apple tells after the erasure is not kept')
 FROM iap.transactions WHERE transaction_id = 'uli1';
+-- Two apps may have given one id to two people.
+SELECT test.admit('t1', user_id => 'tim'),
+    test.run_as('iap_app', $$SELECT iap.submit_receipt('com.example.b', 'tim', 'of another app')$$);
+SELECT is(test.erase('tim', true) -> 'apps', '["com.example.a", "com.example.b"]', 'it says in which apps one was found');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');
 SELECT is(test.erase('a.*(b[c\d', true) ->> 'outcome', 'unknown', 'an id is no pattern');

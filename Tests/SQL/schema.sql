@@ -1239,6 +1239,33 @@ CREATE FUNCTION iap.app_store_opened() RETURNS timestamp with time zone
 
 COMMENT ON FUNCTION iap.app_store_opened() IS 'The day on which the App Store opened: nothing was bought before.';
 
+CREATE FUNCTION iap.apps_of_user(user_id text) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    apps  text[] := '{}';
+    place text;
+    named text;
+    found text[];
+BEGIN
+    FOR place, named IN
+        VALUES
+            ('receipts', 'user_id'), ('orders', 'user_id'), ('account_tokens', 'user_id'), ('sightings', 'user_id'),
+            ('claims', 'user_id'), ('entitlements', 'user_id'), ('transactions', 'user_id'),
+            ('transactions', 'admitted_user_id')
+    LOOP
+        EXECUTE format('SELECT array_agg(DISTINCT bundle_id) FROM iap.%I WHERE %I = $1', place, named)
+        INTO found
+        USING apps_of_user.user_id;
+        apps := apps || found;
+    END LOOP;
+    RETURN ARRAY(SELECT DISTINCT app COLLATE "C" FROM unnest(apps) AS app ORDER BY 1);
+END
+$_$;
+
+COMMENT ON FUNCTION iap.apps_of_user(user_id text) IS 'The apps in which a user did anything: apps that number their users on their own may give two people one id.';
+
 CREATE FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE
     RETURN CASE WHEN (expires_at > at) THEN (expires_at + '01:00:00'::interval) ELSE NULL::timestamp with time zone END;
@@ -2883,11 +2910,12 @@ BEGIN
         SELECT erasure, now(), 'erased', erase_user.who, NULL::bigint, NULL::text, NULL::text, NULL::text, details
     ) AS event;
     RETURN jsonb_build_object(
-        'outcome', 'erased', 'pseudonym', pseudonym, 'rows', rows, 'open', open, 'waiting', waiting);
+        'outcome', 'erased', 'pseudonym', pseudonym, 'apps', iap.apps_of_user(pseudonym), 'rows', rows, 'open', open,
+        'waiting', waiting);
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, and their tokens become others, so that amounts, orders and deliveries still add up; devices and payloads go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what is erased.';
+COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, and their tokens become others, so that amounts, orders and deliveries still add up; devices and payloads go. Gives the outcome: erased, with what was changed, and of which apps; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what is erased.';
 
 CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, salt text) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
@@ -11726,6 +11754,8 @@ REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_
 REVOKE ALL ON FUNCTION iap.analyze_grown() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.app_store_opened() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.apps_of_user(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 

@@ -30,9 +30,9 @@ extension CommandRunner {
                 "\(RetentionText.text(open)). First \(RetentionText.advice(open)), or erase the user --even-open: what "
                     + "is open then belongs to nobody who is known.")
             return .dataError
-        case .erased(let pseudonym, let rows, let open):
+        case .erased(let pseudonym, let apps, let rows, let open):
             StandardOutput.write(
-                RetentionText.text(pseudonym: erasure.isDryRun ? nil : pseudonym, rows: rows, open: open))
+                RetentionText.text(pseudonym: erasure.isDryRun ? nil : pseudonym, apps: apps, rows: rows, open: open))
             if !erasure.isDryRun {
                 let reports = configuration.reportDirectory
                 // They are reports' spreadsheets.
@@ -55,8 +55,9 @@ enum RetentionText {
     }
 
     /// - Parameter pseudonym: `nil` for a dry run.
-    static func text(pseudonym: String?, rows: [ErasureOutcome.Rows], open: OpenBusiness) -> String {
-        let head = pseudonym.map { "The user is erased, and called \($0) from now on." } ?? "The user would be erased."
+    static func text(pseudonym: String?, apps: [String], rows: [ErasureOutcome.Rows], open: OpenBusiness) -> String {
+        let user = apps.isEmpty ? "The user" : "The user of \(apps.joined(separator: " and "))"
+        let head = pseudonym.map { "\(user) is erased, and called \($0) from now on." } ?? "\(user) would be erased."
         let tables = rows.filter { $0.count > 0 }.map { "  \($0.table): \($0.count)" }
         let tail = open.isEmpty ? [] : ["Still open: \(text(open))."]
         return ([head] + tables + tail).joined(separator: "\n") + "\n"

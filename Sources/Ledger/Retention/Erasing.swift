@@ -29,6 +29,7 @@ extension LedgerSession {
 private struct ErasureAnswer: Decodable {
     let outcome: String
     let pseudonym: String?
+    let apps: [String]?
     let rows: [String: Int]?
     let open: [String]?
     let waiting: Int?
@@ -42,7 +43,7 @@ extension ErasureOutcome {
         case "open": self = .open(open)
         case "erased":
             let rows = (answer.rows ?? [:]).sorted { $0.key < $1.key }.map { Rows(table: $0.key, count: $0.value) }
-            self = .erased(pseudonym: answer.pseudonym ?? "", rows: rows, open: open)
+            self = .erased(pseudonym: answer.pseudonym ?? "", apps: answer.apps ?? [], rows: rows, open: open)
         default: throw LedgerError.failed("no outcome of an erasure is called \(answer.outcome)")
         }
     }

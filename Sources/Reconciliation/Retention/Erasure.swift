@@ -20,8 +20,9 @@ public enum ErasureOutcome: Hashable, Sendable {
     case unknown
     /// Nothing was changed, since something is open.
     case open(OpenBusiness)
-    /// The number of changed rows by table, in the order of the names; and what stays open, owed to the pseudonym.
-    case erased(pseudonym: String, rows: [Rows], open: OpenBusiness)
+    /// The apps in which the user did anything; the number of changed rows by table, in the order of the names; and what
+    /// stays open, owed to the pseudonym.
+    case erased(pseudonym: String, apps: [String], rows: [Rows], open: OpenBusiness)
 
     /// How many rows of a table were changed.
     public struct Rows: Hashable, Sendable {

@@ -142,6 +142,31 @@ COMMENT ON FUNCTION iap.await_writers IS
     'Waits, as long as for a lock, or ten seconds, until the sessions have ended their transactions that are writing '
     'where users are named, but for those that wait for the caller. Nobody waits for the caller for that.';
 
+CREATE FUNCTION iap.apps_of_user(user_id text) RETURNS text[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    apps  text[] := '{}';
+    place text;
+    named text;
+    found text[];
+BEGIN
+    FOR place, named IN
+        VALUES
+            ('receipts', 'user_id'), ('orders', 'user_id'), ('account_tokens', 'user_id'), ('sightings', 'user_id'),
+            ('claims', 'user_id'), ('entitlements', 'user_id'), ('transactions', 'user_id'),
+            ('transactions', 'admitted_user_id')
+    LOOP
+        EXECUTE format('SELECT array_agg(DISTINCT bundle_id) FROM iap.%I WHERE %I = $1', place, named)
+        INTO found
+        USING apps_of_user.user_id;
+        apps := apps || found;
+    END LOOP;
+    RETURN ARRAY(SELECT DISTINCT app COLLATE "C" FROM unnest(apps) AS app ORDER BY 1);
+END
+$$;
+COMMENT ON FUNCTION iap.apps_of_user IS
+    'The apps in which a user did anything: apps that number their users on their own may give two people one id.';
+
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
@@ -210,12 +235,13 @@ BEGIN
         SELECT erasure, now(), 'erased', erase_user.who, NULL::bigint, NULL::text, NULL::text, NULL::text, details
     ) AS event;
     RETURN jsonb_build_object(
-        'outcome', 'erased', 'pseudonym', pseudonym, 'rows', rows, 'open', open, 'waiting', waiting);
+        'outcome', 'erased', 'pseudonym', pseudonym, 'apps', iap.apps_of_user(pseudonym), 'rows', rows, 'open', open,
+        'waiting', waiting);
 END
 $$;
 COMMENT ON FUNCTION iap.erase_user IS
     'Erases a person: the user id becomes a pseudonym, the same one everywhere, and their tokens become others, so '
     'that amounts, orders and deliveries still add up; devices and payloads go. Gives the outcome: erased, with what '
-    'was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts '
+    'was changed, and of which apps; unknown; or open, with the transactions that are paid and not delivered and the number of receipts '
     'that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the '
     'pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what is erased.';
