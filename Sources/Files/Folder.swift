@@ -19,6 +19,11 @@ public enum Folder {
         return names
     }
 
+    /// The names that people gave: neither hidden, nor by which Excel says that it has a file open.
+    public static func shownNames(in path: String) throws(SystemFailure) -> [String] {
+        try names(in: path).filter { !$0.hasPrefix(".") && !$0.hasPrefix("~$") }.sorted()
+    }
+
     /// Whether it is a folder, or a link to one, in which this user may make files and move them away.
     public static func mayWrite(to path: String) -> Bool { access("\(path)/.", W_OK | X_OK) == 0 }
 

@@ -1,6 +1,7 @@
 import Files
 import Foundation
 import Importing
+import Reconciliation
 
 extension Doctor {
     /// Whether the night can take files of decisions, and move them away.
@@ -13,13 +14,34 @@ extension Doctor {
             remedy: problem.map { _ in
                 "Make it, and its folder done/, belong to the user that runs the job: a file that was taken moves there."
             })
-        guard !SpreadsheetConversion.isInstalled else { return [folder] }
-        return [
-            folder,
-            Finding(
-                name, .warning, "files that end with .xlsx can't be read: xlsx2csv or python3 is not installed",
-                remedy: "Install Debian's package xlsx2csv, or have decisions saved as CSV."),
+        let left = Self.filesLeft(in: path, at: Date())
+        let others = [
+            left.isEmpty
+                ? nil
+                : Finding(
+                    name, .warning,
+                    "no night has taken \(left.count.counted("file")) that came into \(path) more than two days ago: "
+                        + left.joined(separator: ", "),
+                    remedy: "The night's log says why each stays, as “iap-reconcile resolve --file” does."),
+            SpreadsheetConversion.isInstalled
+                ? nil
+                : Finding(
+                    name, .warning, "files that end with .xlsx can't be read: xlsx2csv or python3 is not installed",
+                    remedy: "Install Debian's package xlsx2csv, or have decisions saved as CSV."),
         ]
+        return [folder] + others.compactMap(\.self)
+    }
+
+    /// What somebody laid into a folder more than two days before a moment, and a night had nothing to take from, or could
+    /// not: whoever decided there may wait for it.
+    static func filesLeft(in folder: String, at now: Date) -> [String] {
+        let names = (try? Folder.shownNames(in: folder)) ?? []
+        return names.filter { name in
+            var status = stat()
+            // By when it came there: who moves a file keeps the time at which it was written.
+            return lstat("\(folder)/\(name)", &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
+                && Date(timeIntervalSince1970: Double(status.st_ctim.tv_sec)) < now - 2 * 86_400
+        }
     }
 
     /// Why files can't be taken from a folder and moved away; `nil` if they can.

@@ -124,13 +124,12 @@ package struct DecisionFolderTaking {
 
     /// Spreadsheets and CSV files, by their names, and other files, in which somebody may have decided, too.
     private static func files(in folder: String) throws -> (files: [String], others: [String]) {
-        let names: [String]
+        let shown: [String]
         do {
-            names = try Folder.names(in: folder)
+            shown = try Folder.shownNames(in: folder)
         } catch {
             throw DecisionFileError.unreadable(file: folder, why: error.description)
         }
-        let shown = names.filter { !$0.hasPrefix(".") && !$0.hasPrefix("~$") }.sorted()
         let isRead = { (name: String) in [".csv", ".xlsx"].contains { name.lowercased().hasSuffix($0) } }
         return (shown.filter(isRead), shown.filter { !isRead($0) && FileStanding("\(folder)/\($0)") != nil })
     }
