@@ -241,6 +241,8 @@ GRANT EXECUTE ON FUNCTION
 GRANT EXECUTE ON FUNCTION
     audit.seal(iap.transactions), audit.seal(iap.uploads), audit.seal(record)
     TO iap_import;
+-- By which indexes of the ledger know Apple's days.
+GRANT EXECUTE ON FUNCTION finance.pacific_day TO iap_import, iap_job;
 
 -- Whoever answers for people's data.
 GRANT SELECT ON iap.migrations TO iap_privacy;

@@ -29,7 +29,7 @@ import Testing
                     WITH report AS (
                         INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused)
                         VALUES (
-                            (\(moment) AT TIME ZONE 'America/Los_Angeles')::date, 'd', ARRAY[\(LedgerBench.bundleID)],
+                            finance.pacific_day(\(moment)), 'd', ARRAY[\(LedgerBench.bundleID)],
                             'S_D.txt', 1, 0)
                         RETURNING report_id
                     )

@@ -452,7 +452,8 @@ FROM iap.transactions WHERE transaction_id = 'uli1';
 -- Two apps may have given one id to two people.
 SELECT test.admit('t1', user_id => 'tim'),
     test.run_as('iap_app', $$SELECT iap.submit_receipt('com.example.b', 'tim', 'of another app')$$);
-SELECT is(test.erase('tim', true) -> 'apps', '["com.example.a", "com.example.b"]', 'it says in which apps one was found');
+SELECT is(
+    test.erase('tim', true) -> 'apps', '["com.example.a", "com.example.b"]', 'it says in which apps one was found');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');
 SELECT is(test.erase('a.*(b[c\d', true) ->> 'outcome', 'unknown', 'an id is no pattern');

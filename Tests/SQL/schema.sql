@@ -694,6 +694,12 @@ $$;
 
 COMMENT ON FUNCTION finance.deliveries_as_of(as_of date) IS 'finance.deliveries as they were known at the end of a day that is closed: the same answer for ever.';
 
+CREATE FUNCTION finance.pacific_day(moment timestamp with time zone) RETURNS date
+    LANGUAGE sql IMMUTABLE
+    RETURN ((moment AT TIME ZONE 'America/Los_Angeles'::text))::date;
+
+COMMENT ON FUNCTION finance.pacific_day(moment timestamp with time zone) IS 'The day of a moment as Apple''s sales reports have it: one of Pacific Time.';
+
 CREATE FUNCTION finance.refunds_as_of(as_of date) RETURNS TABLE(refund_day date, bundle_id text, product_id text, refunded text, currency text, price_source text, transactions bigint, units bigint, amount numeric)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -791,16 +797,16 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
         WHERE day BETWEEN first AND through AND difference <> 0
     )
     SELECT
-        'booked in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
+        'booked in another month', finance.pacific_day(sold_at), bundle_id, product_id, storefront, transaction_id,
+        units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
-    WHERE (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+    WHERE finance.pacific_day(sold_at) BETWEEN first AND through
         -- As a range: where a purchase was booked is looked up once.
         AND NOT daterange(first, through, '[]') @> booked_on AND is_sold
     UNION ALL
     SELECT
-        'bought in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
+        'bought in another month', finance.pacific_day(sold_at), bundle_id, product_id, storefront, transaction_id,
+        units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
         -- By index, and not by when they entered: what was written while a clock was wrong is booked by its number.
@@ -808,7 +814,7 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
             SELECT min(first_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
         AND entry_id <= (
             SELECT max(last_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
-        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
+        AND finance.pacific_day(sold_at) NOT BETWEEN first AND through
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
@@ -831,8 +837,8 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
     WHERE more.difference < 0 AND bought.is_sold
-        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
+        AND finance.pacific_day(sold_at) BETWEEN first AND through
+        AND finance.pacific_day(sold_at) = more.day
         AND (more.storefront IS NULL OR more.storefront = bought.storefront)
     ORDER BY 1, 2, 3, 4, 5, 6
 $$;
@@ -7513,8 +7519,8 @@ BEGIN
         is_for_another := coalesce(is_for_another, NOT is_new);
     END IF;
 
-    -- Their customer is asked about again, as after any upload; and a night that has the receipt in hand sees by it that
-    -- there is more to look at. If that night has settled it first, this waits until it says so.
+    -- Their customer is asked about again, as after any upload; and a night that has the receipt in hand sees by it
+    -- that there is more to look at. If that night settles it first, this waits until it has said so.
     IF is_again OR is_for_another THEN
         UPDATE iap.receipts SET uploaded_again_at = store_upload.uploaded_at
         WHERE bucket = store_upload.bucket AND receipt_id = number;
@@ -10505,7 +10511,7 @@ CREATE VIEW iap.sold_against_seen AS
              JOIN iap.sales_reports USING (report_id))
           WHERE (sales_reports.replaced_at IS NULL)
         UNION ALL
-         SELECT ((purchases.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+         SELECT finance.pacific_day(purchases.sold_at) AS pacific_day,
             purchases.bundle_id,
             purchases.product_id,
             purchases.storefront,
@@ -10518,9 +10524,9 @@ CREATE VIEW iap.sold_against_seen AS
             0
            FROM iap.purchases
           WHERE purchases.is_sold
-          GROUP BY (((purchases.sold_at AT TIME ZONE 'America/Los_Angeles'::text))::date), purchases.bundle_id, purchases.product_id, purchases.storefront
+          GROUP BY (finance.pacific_day(purchases.sold_at)), purchases.bundle_id, purchases.product_id, purchases.storefront
         UNION ALL
-         SELECT ((purchases.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+         SELECT finance.pacific_day(purchases.refunded_at) AS pacific_day,
             purchases.bundle_id,
             purchases.product_id,
             purchases.storefront,
@@ -10533,7 +10539,7 @@ CREATE VIEW iap.sold_against_seen AS
             0
            FROM iap.purchases
           WHERE purchases.is_refunded
-          GROUP BY (((purchases.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date), purchases.bundle_id, purchases.product_id, purchases.storefront
+          GROUP BY (finance.pacific_day(purchases.refunded_at)), purchases.bundle_id, purchases.product_id, purchases.storefront
         ), placed AS (
          SELECT counted.day,
             counted.bundle_id,
@@ -11645,11 +11651,11 @@ CREATE INDEX transactions_by_order ON iap.transactions USING btree (order_id, bu
 
 CREATE INDEX transactions_by_original ON iap.transactions USING btree (original_transaction_id) WHERE (original_transaction_id <> transaction_id);
 
-CREATE INDEX transactions_by_pacific_day ON iap.transactions USING brin ((((purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date));
+CREATE INDEX transactions_by_pacific_day ON iap.transactions USING brin (finance.pacific_day(purchased_at));
 
 CREATE INDEX transactions_by_reason ON iap.transactions USING btree (reason, excluded_at) WHERE (place = 'excluded'::text);
 
-CREATE INDEX transactions_by_refund ON iap.transactions USING btree ((((refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date)) WHERE (refunded_at IS NOT NULL);
+CREATE INDEX transactions_by_refund ON iap.transactions USING btree (finance.pacific_day(refunded_at)) WHERE (refunded_at IS NOT NULL);
 
 CREATE INDEX transactions_by_user ON iap.transactions USING btree (user_id, bundle_id) WHERE (user_id IS NOT NULL);
 
@@ -11669,7 +11675,7 @@ CREATE INDEX transactions_refunded_restorable ON iap.transactions USING btree (b
 
 CREATE INDEX transactions_restored_by_admission ON iap.transactions USING btree (admitted_user_id, bundle_id) WHERE ((reason = 'restored'::text) AND (admitted_user_id IS NOT NULL));
 
-CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions USING btree ((((original_purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date)) WHERE ((original_transaction_id <> transaction_id) AND (original_purchased_at IS NOT NULL) AND (expires_at IS NULL) AND (product_type IS DISTINCT FROM 'auto_renewable'::text));
+CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions USING btree (finance.pacific_day(original_purchased_at)) WHERE ((original_transaction_id <> transaction_id) AND (original_purchased_at IS NOT NULL) AND (expires_at IS NULL) AND (product_type IS DISTINCT FROM 'auto_renewable'::text));
 
 CREATE INDEX transactions_restored_refunded ON iap.transactions USING btree (original_transaction_id) WHERE ((reason = ANY (ARRAY['restored'::text, 'dismissed'::text])) AND (refunded_at IS NOT NULL));
 
@@ -11724,6 +11730,8 @@ REVOKE ALL ON FUNCTION finance.balances_as_of(as_of date) FROM PUBLIC;
 REVOKE ALL ON FUNCTION finance.closed(day date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.deliveries_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.pacific_day(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.refunds_as_of(as_of date) FROM PUBLIC;
 

@@ -86,8 +86,7 @@ private struct Watching {
         JOIN \(session.whole(.transactions)) AS bought USING (bundle_id, environment)
         WHERE bought.place <> 'excluded'
             AND bought.purchased_at > \(now) - \(Self.span) AND bought.purchased_at <= \(now)
-            AND (bought.purchased_at AT TIME ZONE 'America/Los_Angeles')::date
-                >= (\(now) AT TIME ZONE 'America/Los_Angeles')::date - 31
+            AND finance.pacific_day(bought.purchased_at) >= finance.pacific_day(\(now)) - 31
         GROUP BY bundle_id
         """
     }

@@ -15,8 +15,7 @@ public enum SalesDays: Sendable {
         switch self {
         case .upTo(let now):
             """
-            day BETWEEN (\(now) AT TIME ZONE 'America/Los_Angeles')::date - \(Self.compared)
-                AND (\(now) AT TIME ZONE 'America/Los_Angeles')::date
+            day BETWEEN finance.pacific_day(\(now)) - \(Self.compared) AND finance.pacific_day(\(now))
             """
         case .among(let days): "day = ANY (\(days.map(\.description))::text[]::date[])"
         }

@@ -32,7 +32,7 @@ extension LedgerSession {
             try await connection.query(
                 """
                 SELECT days.day::text AS day
-                FROM (SELECT (\(now) AT TIME ZONE 'America/Los_Angeles')::date AS day) AS today
+                FROM (SELECT finance.pacific_day(\(now)) AS day) AS today
                 -- Not a moment of each day: some clocks are put forward at midnight.
                 CROSS JOIN generate_series(1, \(SalesDays.compared)) AS before (days)
                 CROSS JOIN LATERAL (SELECT today.day - before.days AS day) AS days

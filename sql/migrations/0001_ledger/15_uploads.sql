@@ -74,8 +74,8 @@ BEGIN
         is_for_another := coalesce(is_for_another, NOT is_new);
     END IF;
 
-    -- Their customer is asked about again, as after any upload; and a night that has the receipt in hand sees by it that
-    -- there is more to look at. If that night has settled it first, this waits until it says so.
+    -- Their customer is asked about again, as after any upload; and a night that has the receipt in hand sees by it
+    -- that there is more to look at. If that night settles it first, this waits until it has said so.
     IF is_again OR is_for_another THEN
         UPDATE iap.receipts SET uploaded_again_at = store_upload.uploaded_at
         WHERE bucket = store_upload.bucket AND receipt_id = number;

@@ -1,14 +1,18 @@
 -- How what Apple's sales reports say was sold compares with what the tables saw. A sales report has no transaction ids:
--- units are compared by day, product and country. A day is one of Pacific Time, as Apple's is.
+-- units are compared by day, product and country.
+
+-- One expression, and no setting: it stands in statements and indexes instead of a call.
+CREATE FUNCTION finance.pacific_day(moment timestamptz) RETURNS date
+LANGUAGE sql IMMUTABLE RETURN (moment AT TIME ZONE 'America/Los_Angeles')::date;
+COMMENT ON FUNCTION finance.pacific_day IS
+    'The day of a moment as Apple''s sales reports have it: one of Pacific Time.';
 
 -- What was bought and refunded on a day of Apple's. A BRIN index costs a claim next to nothing.
-CREATE INDEX transactions_by_pacific_day ON iap.transactions
-    USING brin (((purchased_at AT TIME ZONE 'America/Los_Angeles')::date));
-CREATE INDEX transactions_by_refund ON iap.transactions (((refunded_at AT TIME ZONE 'America/Los_Angeles')::date))
+CREATE INDEX transactions_by_pacific_day ON iap.transactions USING brin (finance.pacific_day(purchased_at));
+CREATE INDEX transactions_by_refund ON iap.transactions (finance.pacific_day(refunded_at))
     WHERE refunded_at IS NOT NULL;
 -- Few, and of any day: among the others in a BRIN index they would have every day look for them everywhere.
-CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions
-    (((original_purchased_at AT TIME ZONE 'America/Los_Angeles')::date))
+CREATE INDEX transactions_restored_by_pacific_day ON iap.transactions (finance.pacific_day(original_purchased_at))
     WHERE original_transaction_id <> transaction_id AND original_purchased_at IS NOT NULL AND expires_at IS NULL
         AND product_type IS DISTINCT FROM 'auto_renewable';
 
@@ -165,15 +169,13 @@ WITH counted AS (
     WHERE sales_reports.replaced_at IS NULL
     UNION ALL
     SELECT
-        (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
-        NULL, 0, sum(quantity), 0, 0, 0
+        finance.pacific_day(sold_at), bundle_id, product_id, storefront, NULL, NULL, 0, sum(quantity), 0, 0, 0
     FROM iap.purchases
     WHERE is_sold
     GROUP BY 1, 2, 3, 4
     UNION ALL
     SELECT
-        (refunded_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
-        NULL, 0, 0, 0, sum(quantity), 0
+        finance.pacific_day(refunded_at), bundle_id, product_id, storefront, NULL, NULL, 0, 0, 0, sum(quantity), 0
     FROM iap.purchases
     WHERE is_refunded
     GROUP BY 1, 2, 3, 4

@@ -242,6 +242,7 @@ $$;
 COMMENT ON FUNCTION iap.erase_user IS
     'Erases a person: the user id becomes a pseudonym, the same one everywhere, and their tokens become others, so '
     'that amounts, orders and deliveries still add up; devices and payloads go. Gives the outcome: erased, with what '
-    'was changed, and of which apps; unknown; or open, with the transactions that are paid and not delivered and the number of receipts '
-    'that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the '
-    'pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what is erased.';
+    'was changed, and of which apps; unknown; or open, with the transactions that are paid and not delivered and the '
+    'number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open '
+    'stays owed, to the pseudonym. It waits for what other sessions are writing, and no claim waits for it but of what '
+    'is erased.';

@@ -223,16 +223,16 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         WHERE day BETWEEN first AND through AND difference <> 0
     )
     SELECT
-        'booked in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
+        'booked in another month', finance.pacific_day(sold_at), bundle_id, product_id, storefront, transaction_id,
+        units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
-    WHERE (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+    WHERE finance.pacific_day(sold_at) BETWEEN first AND through
         -- As a range: where a purchase was booked is looked up once.
         AND NOT daterange(first, through, '[]') @> booked_on AND is_sold
     UNION ALL
     SELECT
-        'bought in another month', (sold_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
+        'bought in another month', finance.pacific_day(sold_at), bundle_id, product_id, storefront, transaction_id,
+        units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
         -- By index, and not by when they entered: what was written while a clock was wrong is booked by its number.
@@ -240,7 +240,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             SELECT min(first_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
         AND entry_id <= (
             SELECT max(last_entry) FROM finance.booking_spans WHERE first_day <= through AND last_day >= first)
-        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
+        AND finance.pacific_day(sold_at) NOT BETWEEN first AND through
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
@@ -263,8 +263,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
     WHERE more.difference < 0 AND bought.is_sold
-        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND (sold_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
+        AND finance.pacific_day(sold_at) BETWEEN first AND through
+        AND finance.pacific_day(sold_at) = more.day
         AND (more.storefront IS NULL OR more.storefront = bought.storefront)
     ORDER BY 1, 2, 3, 4, 5, 6
 $$;
