@@ -30,13 +30,14 @@ WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = 
 SELECT truncate_local_data_after_distributing_table('iap.receipts');
 SELECT truncate_local_data_after_distributing_table('iap.uploads');
 
--- The functions that seal its rows are wanted where the rows are.
+-- The functions by which an upload changes its rows are wanted where the rows are.
 SELECT create_distributed_function(made)
 FROM (
     VALUES
         ('audit.seal(iap.uploads)'::regprocedure),
         ('audit.receipt_seal(
-            smallint, bigint, text, text, bytea, text, text, timestamptz, text, boolean)'::regprocedure)
+            smallint, bigint, text, text, bytea, text, text, timestamptz, text, boolean)'::regprocedure),
+        ('iap.look_again(smallint, bigint, boolean, timestamptz)'::regprocedure)
 ) AS wanted (made)
 WHERE NOT EXISTS (
     SELECT FROM pg_catalog.pg_dist_object

@@ -235,7 +235,7 @@ GRANT EXECUTE ON FUNCTION
     iap.cover_superseded, iap.import_entitlements, iap.is_end_of_period, iap.is_new_word, iap.is_said_for_upgrade,
     iap.keep_entitlement, iap.last_said, iap.reaches, iap.revoke_entitlement, iap.revoke_words, iap.with_shorter,
     -- Imports.
-    iap.import_deliveries, iap.imported, iap.take_imported, iap.take_orders, iap.withdraw_beside,
+    iap.import_deliveries, iap.imported, iap.look_again_at, iap.take_imported, iap.take_orders, iap.withdraw_beside,
     audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION

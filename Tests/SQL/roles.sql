@@ -198,7 +198,8 @@ SELECT results_eq(
         ('iap_import', 'is_period_delivered'), ('iap_import', 'is_said_for_upgrade'),
         ('iap_import', 'is_same_period'), ('iap_import', 'is_same_purchase'),
         ('iap_import', 'keep_entitlement'), ('iap_import', 'kind_of_move'), ('iap_import', 'last_said'),
-        ('iap_import', 'log_event'), ('iap_import', 'log_moves'), ('iap_import', 'move'),
+        ('iap_import', 'log_event'), ('iap_import', 'log_moves'), ('iap_import', 'look_again_at'),
+        ('iap_import', 'move'),
         ('iap_import', 'parted_from'), ('iap_import', 'position_of'),
         ('iap_import', 'present'),
         ('iap_import', 'reaches'), ('iap_import', 'rebooked'), ('iap_import', 'refund_shares'),
@@ -474,7 +475,7 @@ SELECT set_eq(
         'redeliver', 'resolve', 'reopen', 'decide', 'adopt', 'take', 'note', 'owners_told', 'close_books',
         'purge_payloads', 'purgeable_buckets', 'purge_devices', 'count_purgeable', 'purge_orders',
         'count_unpaid_orders', 'erase_user', 'analyze_grown', 'release_originals', 'release_orders', 'take_orders',
-        'refuse_unseen_cases'],
+        'refuse_unseen_cases', 'look_again_at'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

@@ -3,7 +3,8 @@ import PostgreSQL
 /// Takes staged receipts into the inbox, by the rules of `iap.submit_receipt`: the same payload of the same user of
 /// the same app is one receipt, and each pair of transaction and order that it was uploaded for is one upload.
 ///
-/// A receipt that is there keeps its state; what was not known of it is added, and the earlier time stays.
+/// Of a receipt that is there what was not known is added, and the earlier time stays. It is looked at again if it comes
+/// for another purchase or order.
 struct ReceiptsImport {
     let connection: Connection
 
@@ -18,7 +19,9 @@ struct ReceiptsImport {
     func merge() async throws -> Int {
         try await hash()
         try await takeReceipts()
-        return try await takeUploads()
+        let taken = try await takeUploads()
+        _ = try await connection.query("SELECT iap.look_again_at(\(Set(taken).sorted()))")
+        return taken.count
     }
 
     private func hash() async throws {
@@ -80,8 +83,9 @@ struct ReceiptsImport {
             """)
     }
 
-    private func takeUploads() async throws -> Int {
-        try await connection.execute(
+    /// Gives the receipts that came for what they had not come for, each as often as it did.
+    private func takeUploads() async throws -> [Int64] {
+        let rows = try await connection.query(
             """
             INSERT INTO uploads
             SELECT upload.*, audit.seal(ROW(upload.*, NULL)::iap.uploads)
@@ -96,6 +100,8 @@ struct ReceiptsImport {
                 GROUP BY 1, 2, 3, 4
             ) AS upload
             ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO NOTHING
+            RETURNING receipt_id
             """)
+        return try rows.map { try $0.decode("receipt_id") }
     }
 }

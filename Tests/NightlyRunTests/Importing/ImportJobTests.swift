@@ -149,7 +149,8 @@ import Testing
         "iap.receipts", "(SELECT user_id, uploads.* FROM iap.receipts JOIN iap.uploads USING (bucket, receipt_id))",
     ]
     private static let moments = [
-        "receipt_id", "submitted_at", "next_attempt_at", "first_uploaded_at", "last_uploaded_at", "seal",
+        "receipt_id", "submitted_at", "next_attempt_at", "uploaded_again_at", "first_uploaded_at", "last_uploaded_at",
+        "seal",
     ]
 
     @Test func whatTheLedgerContradictsIsRefused() async throws {

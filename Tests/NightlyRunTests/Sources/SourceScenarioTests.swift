@@ -71,6 +71,29 @@ import Verification
         }
     }
 
+    /// As an AppTransaction does, which is the same for each purchase.
+    @Test func aReceiptThatComesAgainForAnotherPurchaseIsLookedAtAgain() async throws {
+        try await withShop { play, shop in
+            let (first, other) = (
+                play.buy("2000000000000001", hoursAgo: 50), play.buy("2000000000000002", hoursAgo: 1)
+            )
+            let payload = play.receipt([first])
+            try await shop.upload(payload, for: first, at: play.began)
+            try await shop.credit(first, at: play.began)
+            _ = try await play.night()
+            let settled: SQL = "iap.receipts WHERE state = 'settled' AND uploaded_again_at IS NULL"
+            #expect(try await play.count(settled) == 1)
+            // The same again, as of an hour that is read twice, is no news.
+            _ = try await play.night(2)
+            #expect(try await play.count(settled) == 1)
+            try await shop.upload(payload, for: other, at: play.began + 30 * 3600)
+            _ = try await play.night(3)
+            let lacking: SQL = "iap.receipts WHERE state = 'watched' AND error_code = 'transaction_missing'"
+            #expect(try await play.count(lacking) == 1)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     @Test func whatWasGrantedIsShortenedByAWordOfItsOwn() async throws {
         try await withShop { play, shop in
             let period = play.buy("2000000000000004", "vip", hoursAgo: 20) {

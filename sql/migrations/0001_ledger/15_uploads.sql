@@ -1,5 +1,35 @@
 -- What an app's own server hands in: receipts, orders, and its users' tokens.
 
+CREATE FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    -- A night that has the receipt in hand sees by it that there is more to look at. If that night settles it first,
+    -- this waits until it has said so.
+    UPDATE iap.receipts SET uploaded_again_at = look_again.at
+    WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id;
+
+    UPDATE iap.receipts
+    SET state = CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END, next_attempt_at = look_again.at,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE
+            WHEN seal = audit.receipt_seal(
+                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
+                is_erased)
+            THEN audit.receipt_seal(
+                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END, is_erased)
+            ELSE seal
+        END
+    WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id
+        AND (look_again.is_for_another OR state = 'unusable')
+        AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased AND error_code IS DISTINCT FROM 'empty';
+END
+$$;
+COMMENT ON FUNCTION iap.look_again IS
+    'What comes of a receipt that is handed in again, for another purchase or order or after a week: its customer is '
+    'asked about again, as after any upload, and if it is done with, it is verified again.';
+
 CREATE FUNCTION iap.store_upload(
     bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload text, payload_sha256 bytea, bytes integer,
     transaction_id text, order_id text, device jsonb, uploaded_at timestamptz
@@ -74,29 +104,8 @@ BEGIN
         is_for_another := coalesce(is_for_another, NOT is_new);
     END IF;
 
-    -- Their customer is asked about again, as after any upload; and a night that has the receipt in hand sees by it
-    -- that there is more to look at. If that night settles it first, this waits until it has said so.
     IF is_again OR is_for_another THEN
-        UPDATE iap.receipts SET uploaded_again_at = store_upload.uploaded_at
-        WHERE bucket = store_upload.bucket AND receipt_id = number;
-
-        UPDATE iap.receipts
-        SET state = CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END,
-            next_attempt_at = store_upload.uploaded_at,
-            -- A seal that does not fit stays, for its row was changed by hand.
-            seal = CASE
-                WHEN seal = audit.receipt_seal(
-                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
-                    state, is_erased)
-                THEN audit.receipt_seal(
-                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
-                    CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END, is_erased)
-                ELSE seal
-            END
-        WHERE bucket = store_upload.bucket AND receipt_id = number
-            AND (is_for_another OR state = 'unusable')
-            AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased
-            AND error_code IS DISTINCT FROM 'empty';
+        PERFORM iap.look_again(store_upload.bucket, number, is_for_another, store_upload.uploaded_at);
     END IF;
 
     upload.bucket := store_upload.bucket;
@@ -131,6 +140,28 @@ $$;
 COMMENT ON FUNCTION iap.store_upload IS
     'What of an upload is written, for iap.submit_receipt: rows of one bucket alone, so that on a cluster it runs '
     'where they lie. payload is NULL where it is too large to be kept. receipt_id is given to a receipt that is new.';
+
+CREATE FUNCTION iap.look_again_at(receipt_ids bigint[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    seen record;
+BEGIN
+    PERFORM iap.limit_waiting();
+    -- A statement a row, by its key: the form that also runs where the inbox is distributed.
+    FOR seen IN
+        SELECT known.bucket, known.receipt_id
+        FROM unnest(receipt_ids) AS named (id)
+        JOIN iap.receipts AS known ON known.bucket = (named.id & 63)::smallint AND known.receipt_id = named.id
+        WHERE known.last_attempt_at IS NOT NULL
+        ORDER BY known.bucket, known.receipt_id
+    LOOP
+        PERFORM iap.look_again(seen.bucket, seen.receipt_id, true, iap.present());
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.look_again_at IS
+    'The same for what an import brings for another purchase or order, of receipts that a night has looked at before. '
+    'An import may do no more with the state of a receipt.';
 
 CREATE FUNCTION iap.submit_receipt(
     bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL,
