@@ -37,7 +37,8 @@ FROM (
         ('audit.seal(iap.uploads)'::regprocedure),
         ('audit.receipt_seal(
             smallint, bigint, text, text, bytea, text, text, timestamptz, text, boolean)'::regprocedure),
-        ('iap.look_again(smallint, bigint, boolean, timestamptz)'::regprocedure)
+        ('iap.is_handed_in_again(timestamptz, timestamptz, timestamptz)'::regprocedure),
+        ('iap.look_again(smallint, bigint, boolean, timestamptz, text)'::regprocedure)
 ) AS wanted (made)
 WHERE NOT EXISTS (
     SELECT FROM pg_catalog.pg_dist_object

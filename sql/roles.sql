@@ -204,8 +204,9 @@ GRANT SELECT ON
 GRANT SELECT (transaction_id, bundle_id, environment, tries, taken_at, ordered_at) ON iap.redeliveries TO iap_import;
 GRANT SELECT (transaction_id, move_id, moved_at) ON iap.moves TO iap_import;
 GRANT SELECT (
-    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
-    is_erased, device_purged_at, seal)
+    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at,
+    uploaded_again_at, state, next_attempt_at, last_attempt_at, verified_at, error_code, is_erased, payload_purged_at,
+    device_purged_at, seal)
     ON iap.receipts TO iap_import;
 GRANT INSERT ON
     iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.delivered_originals,
@@ -213,7 +214,10 @@ GRANT INSERT ON
     TO iap_import;
 GRANT UPDATE (type, name, list_price_milliunits, currency) ON iap.products TO iap_import;
 GRANT UPDATE (app_account_token, seal) ON iap.orders TO iap_import;
-GRANT UPDATE (order_id, transaction_id, device, submitted_at, seal) ON iap.receipts TO iap_import;
+GRANT UPDATE (
+    payload, payload_purged_at, order_id, transaction_id, device, submitted_at, uploaded_again_at, state,
+    next_attempt_at, seal)
+    ON iap.receipts TO iap_import;
 GRANT UPDATE ON iap.transactions, iap.entitlements TO iap_import;
 GRANT SELECT, INSERT, UPDATE ON iap.delivery_checks TO iap_import;
 GRANT INSERT, UPDATE, DELETE ON iap.sources, iap.source_files, iap.refused_rows TO iap_import;
@@ -235,7 +239,8 @@ GRANT EXECUTE ON FUNCTION
     iap.cover_superseded, iap.import_entitlements, iap.is_end_of_period, iap.is_new_word, iap.is_said_for_upgrade,
     iap.keep_entitlement, iap.last_said, iap.reaches, iap.revoke_entitlement, iap.revoke_words, iap.with_shorter,
     -- Imports.
-    iap.import_deliveries, iap.imported, iap.look_again_at, iap.take_imported, iap.take_orders, iap.withdraw_beside,
+    iap.import_deliveries, iap.imported, iap.is_handed_in_again, iap.look_again, iap.take_imported, iap.take_orders,
+    iap.withdraw_beside,
     audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION

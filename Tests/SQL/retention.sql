@@ -76,15 +76,19 @@ SELECT is_empty(
     $$SELECT FROM iap.receipts WHERE octet_length(payload_sha256) <> 32 OR user_id IS NULL$$, 'the rows stay');
 
 -- The same upload is still the same receipt, and what was purged is not taken again.
-SELECT is(
-    test.submit('payload of ' || name, 'ann', 'order-1', device => '{"model": "iPhone16,1"}'), id, name || ' again')
+SELECT is(test.submit('payload of ' || name, 'ann', device => '{"model": "iPhone16,1"}'), id, name || ' again')
 FROM test.receipt WHERE name IN ('settled', 'unusable');
 SELECT is_empty(
     $$SELECT FROM iap.receipts JOIN test.receipt ON id = receipt_id
     WHERE name IN ('settled', 'unusable')
         AND (payload IS NOT NULL OR device IS NOT NULL OR next_attempt_at IS NOT NULL)$$, 'and nothing of it is kept');
-SELECT is((SELECT max(times) FROM iap.uploads JOIN test.receipt ON id = receipt_id WHERE name = 'settled'), 1,
-    'but that it was uploaded for something else');
+-- For another purchase its payload is wanted again, until nothing is open once more.
+SELECT test.submit('payload of settled', 'ann', '2', device => '{"model": "iPhone16,1"}');
+SELECT results_eq(
+    $$SELECT payload, device, state FROM iap.receipts JOIN test.receipt ON id = receipt_id WHERE name = 'settled'$$,
+    $$VALUES ('payload of settled', NULL::jsonb, 'watched')$$, 'but for another purchase it is');
+SELECT test.tried(id, 'settled', 100) FROM test.receipt WHERE name = 'settled';
+SELECT is(test.purge('payloads', 90), 1::bigint, 'until nothing is open on it once more');
 SELECT isnt(test.submit('payload of settled', 'bob'), (SELECT id FROM test.receipt WHERE name = 'settled'),
     'another user''s upload is another receipt');
 

@@ -148,8 +148,11 @@ SELECT results_eq(
         ('iap.cases', 'closed_at'), ('iap.cases', 'closed_by'), ('iap.cases', 'note'), ('iap.cases', 'state'),
         ('iap.cases', 'told_run_id'), ('iap.orders', 'app_account_token'), ('iap.orders', 'seal'),
         ('iap.products', 'currency'), ('iap.products', 'list_price_milliunits'), ('iap.products', 'name'),
-        ('iap.products', 'type'), ('iap.receipts', 'device'), ('iap.receipts', 'order_id'), ('iap.receipts', 'seal'),
-        ('iap.receipts', 'submitted_at'), ('iap.receipts', 'transaction_id')$$, 'and on columns');
+        ('iap.products', 'type'), ('iap.receipts', 'device'), ('iap.receipts', 'next_attempt_at'),
+        ('iap.receipts', 'order_id'), ('iap.receipts', 'payload'), ('iap.receipts', 'payload_purged_at'),
+        ('iap.receipts', 'seal'), ('iap.receipts', 'state'),
+        ('iap.receipts', 'submitted_at'), ('iap.receipts', 'transaction_id'),
+        ('iap.receipts', 'uploaded_again_at')$$, 'and on columns');
 SELECT set_eq(
     $$SELECT attname::text
     FROM pg_attribute CROSS JOIN aclexplode(attacl) AS acl
@@ -193,12 +196,12 @@ SELECT results_eq(
         ('iap_import', 'enter'), ('iap_import', 'excluded'),
         ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'), ('iap_import', 'import_entitlements'),
         ('iap_import', 'imported'), ('iap_import', 'is_delivered_otherwise'), ('iap_import', 'is_end_of_period'),
-        ('iap_import', 'is_new_word'),
+        ('iap_import', 'is_handed_in_again'), ('iap_import', 'is_new_word'),
         ('iap_import', 'is_of_original'), ('iap_import', 'is_original_delivered'), ('iap_import', 'is_parted'),
         ('iap_import', 'is_period_delivered'), ('iap_import', 'is_said_for_upgrade'),
         ('iap_import', 'is_same_period'), ('iap_import', 'is_same_purchase'),
         ('iap_import', 'keep_entitlement'), ('iap_import', 'kind_of_move'), ('iap_import', 'last_said'),
-        ('iap_import', 'log_event'), ('iap_import', 'log_moves'), ('iap_import', 'look_again_at'),
+        ('iap_import', 'log_event'), ('iap_import', 'log_moves'), ('iap_import', 'look_again'),
         ('iap_import', 'move'),
         ('iap_import', 'parted_from'), ('iap_import', 'position_of'),
         ('iap_import', 'present'),
@@ -321,8 +324,9 @@ SELECT set_eq(
     FROM test.wanted WHERE kind = 'column' AND privilege_type = 'SELECT' AND role <> 'iap_support' GROUP BY role, of$$,
     ARRAY[
         'iap_import iap.moves move_id moved_at transaction_id',
-        'iap_import iap.receipts bucket bundle_id device device_purged_at is_erased order_id payload_sha256 '
-            'receipt_id seal state submitted_at transaction_id user_id',
+        'iap_import iap.receipts bucket bundle_id device device_purged_at error_code is_erased last_attempt_at '
+            'next_attempt_at order_id payload_purged_at payload_sha256 receipt_id seal state submitted_at '
+            'transaction_id uploaded_again_at user_id verified_at',
         'iap_import iap.redeliveries bundle_id environment ordered_at taken_at transaction_id tries'],
     'what an import sees of a row');
 SELECT results_eq(
@@ -397,7 +401,7 @@ SELECT test.is_denied('iap_import', $$SELECT iap.claim('com.example.a', '1', 'me
 SELECT test.is_denied(
     'iap_import', $$WITH u AS (UPDATE iap.black SET user_id = 'x' RETURNING 1) SELECT count(*) FROM u$$);
 SELECT test.is_denied(
-    'iap_import', $$WITH u AS (UPDATE iap.receipts SET state = 'waiting' RETURNING 1) SELECT count(*) FROM u$$);
+    'iap_import', $$WITH u AS (UPDATE iap.receipts SET user_id = 'x' RETURNING 1) SELECT count(*) FROM u$$);
 SELECT test.is_denied('iap_privacy', 'SELECT user_id FROM iap.black');
 SELECT test.is_denied('iap_privacy', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
 SELECT test.is_denied('iap_privacy', $$SELECT iap.replace_user('ann', 'x', 'y', 1)$$);
@@ -475,7 +479,7 @@ SELECT set_eq(
         'redeliver', 'resolve', 'reopen', 'decide', 'adopt', 'take', 'note', 'owners_told', 'close_books',
         'purge_payloads', 'purgeable_buckets', 'purge_devices', 'count_purgeable', 'purge_orders',
         'count_unpaid_orders', 'erase_user', 'analyze_grown', 'release_originals', 'release_orders', 'take_orders',
-        'refuse_unseen_cases', 'look_again_at'],
+        'refuse_unseen_cases'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

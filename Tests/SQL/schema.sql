@@ -3912,6 +3912,12 @@ $$;
 
 COMMENT ON FUNCTION iap.is_granted_to_others(t iap.transactions) IS 'Whether the grant that delivered a transaction of a wrong original was another purchase''s: of another user than it was admitted for, or of an original that Apple knows. Else the server meant this one, and erred both times.';
 
+CREATE FUNCTION iap.is_handed_in_again(submitted_at timestamp with time zone, uploaded_again_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT $3 > greatest($1, $2) + interval '7 days' $_$;
+
+COMMENT ON FUNCTION iap.is_handed_in_again(submitted_at timestamp with time zone, uploaded_again_at timestamp with time zone, at timestamp with time zone) IS 'Whether an upload of a receipt comes a week after the one before that counted, as from who uses the app again.';
+
 CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -4438,7 +4444,7 @@ $$;
 
 COMMENT ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) IS 'Writes the moves of those changes that have a new number.';
 
-CREATE FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamp with time zone) RETURNS void
+CREATE FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamp with time zone, payload text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
@@ -4448,6 +4454,13 @@ BEGIN
     -- this waits until it has said so.
     UPDATE iap.receipts SET uploaded_again_at = look_again.at
     WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id;
+
+    -- An app hands in the same AppTransaction for years.
+    IF look_again.payload IS NOT NULL THEN
+        UPDATE iap.receipts SET payload = look_again.payload || '', payload_purged_at = NULL
+        WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id
+            AND payload_purged_at IS NOT NULL AND NOT is_erased AND (look_again.is_for_another OR state = 'unusable');
+    END IF;
 
     UPDATE iap.receipts
     SET state = CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END, next_attempt_at = look_again.at,
@@ -4463,34 +4476,13 @@ BEGIN
         END
     WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id
         AND (look_again.is_for_another OR state = 'unusable')
-        AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased AND error_code IS DISTINCT FROM 'empty';
+        -- Not by the payload, which an import may not read.
+        AND next_attempt_at IS NULL AND payload_purged_at IS NULL AND NOT is_erased
+        AND error_code IS DISTINCT FROM 'empty';
 END
 $$;
 
-COMMENT ON FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamp with time zone) IS 'What comes of a receipt that is handed in again, for another purchase or order or after a week: its customer is asked about again, as after any upload, and if it is done with, it is verified again.';
-
-CREATE FUNCTION iap.look_again_at(receipt_ids bigint[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
-    AS $$
-DECLARE
-    seen record;
-BEGIN
-    PERFORM iap.limit_waiting();
-    -- A statement a row, by its key: the form that also runs where the inbox is distributed.
-    FOR seen IN
-        SELECT known.bucket, known.receipt_id
-        FROM unnest(receipt_ids) AS named (id)
-        JOIN iap.receipts AS known ON known.bucket = (named.id & 63)::smallint AND known.receipt_id = named.id
-        WHERE known.last_attempt_at IS NOT NULL
-        ORDER BY known.bucket, known.receipt_id
-    LOOP
-        PERFORM iap.look_again(seen.bucket, seen.receipt_id, true, iap.present());
-    END LOOP;
-END
-$$;
-
-COMMENT ON FUNCTION iap.look_again_at(receipt_ids bigint[]) IS 'The same for what an import brings for another purchase or order, of receipts that a night has looked at before. An import may do no more with the state of a receipt.';
+COMMENT ON FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamp with time zone, payload text) IS 'What comes of a receipt that is handed in again, for another purchase or order or after a week: its customer is asked about again, as after any upload, and if it is done with, it is verified again. A payload that was purged is kept again.';
 
 CREATE FUNCTION iap.looks_back_to(at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -7524,7 +7516,7 @@ BEGIN
     INTO number, adds, is_again, is_for_another
     FROM (
         SELECT
-            *, greatest(submitted_at, uploaded_again_at) < store_upload.uploaded_at - interval '7 days' AS is_again,
+            *, iap.is_handed_in_again(submitted_at, uploaded_again_at, store_upload.uploaded_at) AS is_again,
             NOT EXISTS (
                 SELECT FROM iap.uploads AS u
                 WHERE u.bucket = store_upload.bucket AND u.receipt_id = r.receipt_id
@@ -7574,7 +7566,8 @@ BEGIN
     END IF;
 
     IF is_again OR is_for_another THEN
-        PERFORM iap.look_again(store_upload.bucket, number, is_for_another, store_upload.uploaded_at);
+        PERFORM iap.look_again(
+            store_upload.bucket, number, is_for_another, store_upload.uploaded_at, store_upload.payload);
     END IF;
 
     upload.bucket := store_upload.bucket;
@@ -11934,6 +11927,8 @@ REVOKE ALL ON FUNCTION iap.is_granted_elsewhere(t iap.transactions, granted_at t
 
 REVOKE ALL ON FUNCTION iap.is_granted_to_others(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_handed_in_again(submitted_at timestamp with time zone, uploaded_again_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
@@ -11998,9 +11993,7 @@ REVOKE ALL ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happe
 
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamp with time zone) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION iap.look_again_at(receipt_ids bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamp with time zone, payload text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.looks_back_to(at timestamp with time zone) FROM PUBLIC;
 

@@ -116,24 +116,28 @@ SELECT test.later('gus', '1 settled', 'settled', '8 days'), test.later('gus', '2
     test.later('gus', '5 purged', 'unusable', '8 days', 'x'), test.later('gus', '6 erased', 'unusable', '8 days', 'x'),
     test.later('gus', '7 for another', 'settled', '1 day'),
     test.later('gus', '8 of an order', 'unusable', '1 day', 'x'),
-    test.later('gus', '9 full', 'settled', '1 day');
-UPDATE iap.receipts SET payload = NULL, payload_purged_at = now() WHERE payload = '5 purged';
-UPDATE iap.receipts SET is_erased = true WHERE payload = '6 erased';
+    test.later('gus', '9 full', 'settled', '1 day'),
+    test.later('gus', '9 purged, for another', 'settled', '1 day'),
+    test.later('gus', '9 purged', 'settled', '8 days'), test.later('gus', '9 erased, and purged', 'settled', '1 day');
+UPDATE iap.receipts SET is_erased = true WHERE payload IN ('6 erased', '9 erased, and purged');
+UPDATE iap.receipts SET payload = NULL, payload_purged_at = now() WHERE payload ~ 'purged';
 UPDATE iap.receipts SET uploads_left_out = 1 WHERE payload = '9 full';
 SELECT test.submit(payload, 'gus')
-FROM unnest('{1 settled,2 given up,3 empty,4 lately,5 purged,6 erased}'::text[]) AS payload;
+FROM unnest('{1 settled,2 given up,3 empty,4 lately,5 purged,6 erased,9 purged}'::text[]) AS payload;
 SELECT test.submit('7 for another', 'gus', '70'), test.submit('8 of an order', 'gus', order_id => 'order-80'),
-    test.submit('9 full', 'gus', '90');
+    test.submit('9 full', 'gus', '90'), test.submit('9 purged, for another', 'gus', '91'),
+    test.submit('9 erased, and purged', 'gus', '92');
 SELECT results_eq(
     $$SELECT payload, state, next_attempt_at = now(), uploaded_again_at = now() FROM iap.receipts
     WHERE user_id = 'gus' ORDER BY payload$$,
     $$VALUES
         ('1 settled', 'settled', NULL, true), ('2 given up', 'waiting', true, true),
-        ('3 empty', 'unusable', NULL, true), ('4 lately', 'unusable', NULL, NULL),
+        ('3 empty', 'unusable', NULL, true), ('4 lately', 'unusable', NULL, NULL), ('5 purged', 'waiting', true, true),
         ('6 erased', 'unusable', NULL, true), ('7 for another', 'watched', true, true),
         ('8 of an order', 'waiting', true, true), ('9 full', 'settled', NULL, NULL),
-        (NULL, 'unusable', NULL, true)$$,
-    'what was given up is tried again after a week, and for another purchase; but not what is gone');
+        ('9 purged, for another', 'watched', true, true),
+        (NULL, 'settled', NULL, true), (NULL, 'settled', NULL, true)$$,
+    'what was given up is tried again after a week, and for another purchase; but not what was erased');
 SELECT is_empty(
     $$SELECT payload FROM iap.receipts
     WHERE user_id = 'gus' AND payload !~ '^6' AND seal IS DISTINCT FROM audit.receipt_seal(

@@ -4,7 +4,7 @@ import PostgreSQL
 /// the same app is one receipt, and each pair of transaction and order that it was uploaded for is one upload.
 ///
 /// Of a receipt that is there what was not known is added, and the earlier time stays. It is looked at again if it comes
-/// for another purchase or order.
+/// for another purchase or order, or a week after it last did.
 struct ReceiptsImport {
     let connection: Connection
 
@@ -20,7 +20,7 @@ struct ReceiptsImport {
         try await hash()
         try await takeReceipts()
         let taken = try await takeUploads()
-        _ = try await connection.query("SELECT iap.look_again_at(\(Set(taken).sorted()))")
+        try await lookAgain(at: taken)
         return taken.count
     }
 
@@ -103,5 +103,36 @@ struct ReceiptsImport {
             RETURNING receipt_id
             """)
         return try rows.map { try $0.decode("receipt_id") }
+    }
+
+    /// Has receipts looked at again that a night has looked at before, as an upload would: those that came for what they
+    /// had not come for, and those that a line says were handed in a week after they last were.
+    private func lookAgain(at taken: [Int64]) async throws {
+        let again = try await connection.query(
+            """
+            SELECT
+                receipts.receipt_id, receipts.receipt_id = ANY (\(taken)) AS is_for_another,
+                min(incoming.payload) FILTER (WHERE receipts.payload_purged_at IS NOT NULL) AS payload
+            FROM incoming
+            JOIN incoming_keys USING (line)
+            JOIN receipts USING (bucket, payload_sha256, bundle_id)
+            WHERE receipts.user_id IS NOT DISTINCT FROM incoming.user_id AND receipts.last_attempt_at IS NOT NULL
+                AND (
+                    receipts.receipt_id = ANY (\(taken))
+                    OR iap.is_handed_in_again(
+                        receipts.submitted_at, receipts.uploaded_again_at, incoming.submitted_at))
+            GROUP BY receipts.receipt_id
+            ORDER BY receipts.receipt_id
+            """)
+        for row in again {
+            let id = try row.decode("receipt_id", as: Int64.self)
+            // A statement a row, by its key: the form that also runs where the inbox is distributed.
+            _ = try await connection.query(
+                """
+                SELECT iap.look_again(
+                    \(id.bucket), \(id), \(try row.decode("is_for_another", as: Bool.self)), iap.present(),
+                    \(try row.decode("payload", as: String?.self)))
+                """)
+        }
     }
 }

@@ -86,10 +86,34 @@ import Verification
             // The same again, as of an hour that is read twice, is no news.
             _ = try await play.night(2)
             #expect(try await play.count(settled) == 1)
+            // However long ago it was, and its payload purged.
+            try await play.administer("UPDATE iap.receipts SET payload = NULL, payload_purged_at = now()")
             try await shop.upload(payload, for: other, at: play.began + 30 * 3600)
             _ = try await play.night(3)
-            let lacking: SQL = "iap.receipts WHERE state = 'watched' AND error_code = 'transaction_missing'"
+            let lacking: SQL = """
+                iap.receipts WHERE state = 'watched' AND error_code = 'transaction_missing' AND payload IS NOT NULL
+                """
             #expect(try await play.count(lacking) == 1)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    /// As an AppTransaction of before the first purchase does, after it.
+    @Test func aReceiptThatCouldNotBeUsedIsTriedAgainWhenItComesAWeekLater() async throws {
+        try await withShop { play, shop in
+            for body in ["no receipt", "nor this one"] { try await shop.upload(body, at: play.began) }
+            let unusable: SQL = "iap.receipts WHERE state = 'unusable' AND uploaded_again_at IS NULL"
+            for night in 1...3 { _ = try await play.night(night) }
+            #expect(try await play.count(unusable) == 2)
+            try await shop.upload("no receipt", at: play.began + 8 * 86_400)
+            try await shop.upload("nor this one", at: play.began + 6 * 86_400)
+            _ = try await play.night(9)
+            #expect(try await play.count(unusable) == 1)
+            #expect(try await play.count("iap.receipts WHERE uploaded_again_at = last_attempt_at") == 1)
+            // What is read once more is no upload of its own.
+            _ = try await play.night(10)
+            let before: SQL = "iap.receipts WHERE uploaded_again_at < (SELECT max(as_of) FROM iap.runs)"
+            #expect(try await play.count(before) == 1)
             #expect(try await violations(play.database) == [])
         }
     }

@@ -88,7 +88,8 @@ CREATE TABLE iap.receipts (
     -- When the receipt says that it was made; only of those that hold all that the client has not finished of what the
     -- app sells in its environment.
     made_at         timestamptz,
-    -- What a purge or an erasure took away stays away. The hash stays, so that the same upload is known again.
+    -- What an erasure took away stays away, and a payload that a purge did until it comes for something else. The hash
+    -- stays, so that the same upload is known again.
     payload_purged_at timestamptz,
     device_purged_at  timestamptz,
     is_erased       boolean NOT NULL DEFAULT false,

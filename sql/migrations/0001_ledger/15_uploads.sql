@@ -1,6 +1,14 @@
 -- What an app's own server hands in: receipts, orders, and its users' tokens.
 
-CREATE FUNCTION iap.look_again(bucket smallint, receipt_id bigint, is_for_another boolean, at timestamptz) RETURNS void
+CREATE FUNCTION iap.is_handed_in_again(submitted_at timestamptz, uploaded_again_at timestamptz, at timestamptz)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$ SELECT $3 > greatest($1, $2) + interval '7 days' $$;
+COMMENT ON FUNCTION iap.is_handed_in_again IS
+    'Whether an upload of a receipt comes a week after the one before that counted, as from who uses the app again.';
+
+CREATE FUNCTION iap.look_again(
+    bucket smallint, receipt_id bigint, is_for_another boolean, at timestamptz, payload text
+) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -8,6 +16,13 @@ BEGIN
     -- this waits until it has said so.
     UPDATE iap.receipts SET uploaded_again_at = look_again.at
     WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id;
+
+    -- An app hands in the same AppTransaction for years.
+    IF look_again.payload IS NOT NULL THEN
+        UPDATE iap.receipts SET payload = look_again.payload || '', payload_purged_at = NULL
+        WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id
+            AND payload_purged_at IS NOT NULL AND NOT is_erased AND (look_again.is_for_another OR state = 'unusable');
+    END IF;
 
     UPDATE iap.receipts
     SET state = CASE WHEN verified_at IS NULL THEN 'waiting' ELSE 'watched' END, next_attempt_at = look_again.at,
@@ -23,12 +38,15 @@ BEGIN
         END
     WHERE bucket = look_again.bucket AND receipt_id = look_again.receipt_id
         AND (look_again.is_for_another OR state = 'unusable')
-        AND next_attempt_at IS NULL AND payload IS NOT NULL AND NOT is_erased AND error_code IS DISTINCT FROM 'empty';
+        -- Not by the payload, which an import may not read.
+        AND next_attempt_at IS NULL AND payload_purged_at IS NULL AND NOT is_erased
+        AND error_code IS DISTINCT FROM 'empty';
 END
 $$;
 COMMENT ON FUNCTION iap.look_again IS
     'What comes of a receipt that is handed in again, for another purchase or order or after a week: its customer is '
-    'asked about again, as after any upload, and if it is done with, it is verified again.';
+    'asked about again, as after any upload, and if it is done with, it is verified again. A payload that was purged '
+    'is kept again.';
 
 CREATE FUNCTION iap.store_upload(
     bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload text, payload_sha256 bytea, bytes integer,
@@ -55,7 +73,7 @@ BEGIN
     INTO number, adds, is_again, is_for_another
     FROM (
         SELECT
-            *, greatest(submitted_at, uploaded_again_at) < store_upload.uploaded_at - interval '7 days' AS is_again,
+            *, iap.is_handed_in_again(submitted_at, uploaded_again_at, store_upload.uploaded_at) AS is_again,
             NOT EXISTS (
                 SELECT FROM iap.uploads AS u
                 WHERE u.bucket = store_upload.bucket AND u.receipt_id = r.receipt_id
@@ -105,7 +123,8 @@ BEGIN
     END IF;
 
     IF is_again OR is_for_another THEN
-        PERFORM iap.look_again(store_upload.bucket, number, is_for_another, store_upload.uploaded_at);
+        PERFORM iap.look_again(
+            store_upload.bucket, number, is_for_another, store_upload.uploaded_at, store_upload.payload);
     END IF;
 
     upload.bucket := store_upload.bucket;
@@ -140,28 +159,6 @@ $$;
 COMMENT ON FUNCTION iap.store_upload IS
     'What of an upload is written, for iap.submit_receipt: rows of one bucket alone, so that on a cluster it runs '
     'where they lie. payload is NULL where it is too large to be kept. receipt_id is given to a receipt that is new.';
-
-CREATE FUNCTION iap.look_again_at(receipt_ids bigint[]) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
-DECLARE
-    seen record;
-BEGIN
-    PERFORM iap.limit_waiting();
-    -- A statement a row, by its key: the form that also runs where the inbox is distributed.
-    FOR seen IN
-        SELECT known.bucket, known.receipt_id
-        FROM unnest(receipt_ids) AS named (id)
-        JOIN iap.receipts AS known ON known.bucket = (named.id & 63)::smallint AND known.receipt_id = named.id
-        WHERE known.last_attempt_at IS NOT NULL
-        ORDER BY known.bucket, known.receipt_id
-    LOOP
-        PERFORM iap.look_again(seen.bucket, seen.receipt_id, true, iap.present());
-    END LOOP;
-END
-$$;
-COMMENT ON FUNCTION iap.look_again_at IS
-    'The same for what an import brings for another purchase or order, of receipts that a night has looked at before. '
-    'An import may do no more with the state of a receipt.';
 
 CREATE FUNCTION iap.submit_receipt(
     bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL,
