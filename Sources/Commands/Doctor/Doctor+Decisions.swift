@@ -9,27 +9,30 @@ extension Doctor {
         guard let path = decisionsDirectory else { return [] }
         let name = "decisions"
         let problem = Self.problem(of: path)
-        let folder = Finding(
-            name, problem == nil ? .fine : .wrong, problem ?? "files of decisions in \(path) are taken",
-            remedy: problem.map { _ in
-                "Make it, and its folder done/, belong to the user that runs the job: a file that was taken moves there."
-            })
+        var findings = [
+            Finding(
+                name, problem == nil ? .fine : .wrong, problem ?? "files of decisions in \(path) are taken",
+                remedy: problem.map { _ in
+                    "Make it, and its folder done/, belong to the user that runs the job: a file that was taken moves "
+                        + "there."
+                })
+        ]
         let left = Self.filesLeft(in: path, at: Date())
-        let others = [
-            left.isEmpty
-                ? nil
-                : Finding(
+        if !left.isEmpty {
+            findings.append(
+                Finding(
                     name, .warning,
                     "no night has taken \(left.count.counted("file")) that came into \(path) more than two days ago: "
                         + left.joined(separator: ", "),
-                    remedy: "The night's log says why each stays, as “iap-reconcile resolve --file” does."),
-            SpreadsheetConversion.isInstalled
-                ? nil
-                : Finding(
+                    remedy: "The night's log says why each stays, as “iap-reconcile resolve --file” does."))
+        }
+        if !SpreadsheetConversion.isInstalled {
+            findings.append(
+                Finding(
                     name, .warning, "files that end with .xlsx can't be read: xlsx2csv or python3 is not installed",
-                    remedy: "Install Debian's package xlsx2csv, or have decisions saved as CSV."),
-        ]
-        return [folder] + others.compactMap(\.self)
+                    remedy: "Install Debian's package xlsx2csv, or have decisions saved as CSV."))
+        }
+        return findings
     }
 
     /// What somebody laid into a folder more than two days before a moment, and a night had nothing to take from, or could

@@ -108,17 +108,18 @@ struct ReceiptsImport {
     /// Has receipts looked at again that a night has looked at before, as an upload would: those that came for what they
     /// had not come for, and those that a line says were handed in a week after they last were.
     private func lookAgain(at taken: [Int64]) async throws {
+        let forAnother = Set(taken)
         let again = try await connection.query(
             """
             SELECT
-                receipts.receipt_id, receipts.receipt_id = ANY (\(taken)) AS is_for_another,
+                receipts.receipt_id,
                 min(incoming.payload) FILTER (WHERE receipts.payload_purged_at IS NOT NULL) AS payload
             FROM incoming
             JOIN incoming_keys USING (line)
             JOIN receipts USING (bucket, payload_sha256, bundle_id)
             WHERE receipts.user_id IS NOT DISTINCT FROM incoming.user_id AND receipts.last_attempt_at IS NOT NULL
                 AND (
-                    receipts.receipt_id = ANY (\(taken))
+                    receipts.receipt_id = ANY (\(forAnother.sorted()))
                     OR iap.is_handed_in_again(
                         receipts.submitted_at, receipts.uploaded_again_at, incoming.submitted_at))
             GROUP BY receipts.receipt_id
@@ -130,7 +131,7 @@ struct ReceiptsImport {
             _ = try await connection.query(
                 """
                 SELECT iap.look_again(
-                    \(id.bucket), \(id), \(try row.decode("is_for_another", as: Bool.self)), iap.present(),
+                    \(id.bucket), \(id), \(forAnother.contains(id)), iap.present(),
                     \(try row.decode("payload", as: String?.self)))
                 """)
         }
